@@ -54,9 +54,6 @@ impl Compiled {
         if demand.nodes.most.is_none_or(|asked| asked >= least) {
             demand.nodes.least = demand.nodes.least.max(least);
         }
-        // No node of a job is without a task's share.
-        let nodes = demand.nodes.least;
-        demand.tasks = demand.tasks.map(|tasks| tasks.max(nodes));
         let partition_most = most.filter(|most| demand.nodes.least <= *most);
         let mut nodes = cluster.nodes_of(partition);
         for name in demand.excluded.iter() {
@@ -78,15 +75,19 @@ impl Compiled {
             required
         });
         let mut choices = choices(cluster, &nodes, demand.constraint.as_ref());
+        let allowed = [demand.nodes.most, partition_most];
+        choices.retain(|choice| allowed.iter().flatten().all(|most| choice.least <= *most));
+        let counted = choices.iter().map(|choice| choice.least).min();
+        demand.nodes.least = demand.nodes.least.max(counted.unwrap_or(0));
+        // No node of a job is without a task's share.
+        let least = demand.nodes.least;
+        demand.tasks = demand.tasks.map(|tasks| tasks.max(least));
         if let Some(prefer) = &demand.prefer {
             // What it prefers stands in place of what it asks, as a 22.05 has it.
             let mut preferred = expand(cluster, &nodes, prefer);
             preferred.append(&mut choices);
             choices = preferred;
         }
-        choices
-            .iter_mut()
-            .for_each(|choice| choice.cap_groups(demand.fewest_nodes()));
         let mut compiled = Compiled {
             form: form(&demand),
             choices,

@@ -8,18 +8,27 @@ use model::Constraint;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub nodes: NodeSet,
-    /// At least so many of each of these (`a*2&b*4`).
+    /// At least so many of each of these (`[a*2&b*4]`).
     pub groups: Vec<(NodeSet, u32)>,
+    /// At least so many in all (`a*2`): numbers of nodes with features raise those of the job
+    /// (`_get_req_features` of 22.05.8's node_scheduler.c).
+    pub least: u32,
 }
 
 impl Choice {
-    /// Numbers of nodes with features ask for no more nodes: of a job that has fewer all are of the
-    /// first groups, as a 22.05 has it.
-    pub(crate) fn cap_groups(&mut self, nodes: u32) {
-        let mut left = nodes;
-        for (_, count) in &mut self.groups {
-            *count = (*count).min(left);
-            left -= *count;
+    fn among(nodes: NodeSet) -> Choice {
+        Choice {
+            nodes,
+            groups: Vec::new(),
+            least: 0,
+        }
+    }
+
+    /// So many nodes that all have the same.
+    fn counted(nodes: NodeSet, least: u32) -> Choice {
+        Choice {
+            least,
+            ..Choice::among(nodes)
         }
     }
 }
@@ -30,12 +39,8 @@ pub(crate) fn choices(
     nodes: &NodeSet,
     constraint: Option<&Constraint>,
 ) -> Vec<Choice> {
-    let all = Choice {
-        nodes: nodes.clone(),
-        groups: Vec::new(),
-    };
     match constraint {
-        None => vec![all],
+        None => vec![Choice::among(nodes.clone())],
         Some(constraint) => expand(cluster, nodes, constraint),
     }
 }
@@ -45,10 +50,6 @@ const MOST_CHOICES: usize = 256;
 
 /// Alternatives of `|` stay one set outside of `[…]`, where all of a job's nodes have the same.
 pub(crate) fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint) -> Vec<Choice> {
-    let narrowed = |set: NodeSet| Choice {
-        nodes: set,
-        groups: Vec::new(),
-    };
     match constraint {
         Constraint::Feature {
             name,
@@ -56,18 +57,15 @@ pub(crate) fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint
         } => {
             let mut group = having(cluster, name);
             group.keep(nodes);
-            vec![Choice {
-                nodes: nodes.clone(),
-                groups: vec![(group, *count)],
-            }]
+            vec![Choice::counted(group, *count)]
         }
         Constraint::Feature { .. } | Constraint::Any(_) => {
             let mut set = holding(cluster, constraint);
             set.keep(nodes);
-            vec![narrowed(set)]
+            vec![Choice::among(set)]
         }
         Constraint::All(parts) => {
-            let mut found = vec![narrowed(nodes.clone())];
+            let mut found = vec![Choice::among(nodes.clone())];
             for part in parts {
                 let each = expand(cluster, nodes, part);
                 let pairs = found
@@ -88,11 +86,12 @@ pub(crate) fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint
             }
             // Each of the nodes has a part of it.
             Constraint::All(parts) if parts.iter().any(is_counted_part) => {
-                let mut choice = narrowed(NodeSet::default());
+                let mut choice = Choice::among(NodeSet::default());
                 for part in parts {
                     let mut set = holding(cluster, part);
                     set.keep(nodes);
                     choice.nodes.add(&set);
+                    choice.least = choice.least.saturating_add(count_of(part));
                     choice.groups.push((set, count_of(part)));
                 }
                 vec![choice]
@@ -106,10 +105,7 @@ pub(crate) fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint
         } => {
             let mut group = holding(cluster, inner);
             group.keep(nodes);
-            vec![Choice {
-                nodes: nodes.clone(),
-                groups: vec![(group, *count)],
-            }]
+            vec![Choice::counted(group, *count)]
         }
         Constraint::Inside { inner, .. } => expand(cluster, nodes, inner),
     }
@@ -122,6 +118,7 @@ fn both(one: &Choice, other: &Choice) -> Choice {
     Choice {
         nodes,
         groups: groups.collect(),
+        least: one.least.max(other.least),
     }
 }
 

@@ -79,10 +79,12 @@ pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
     set.maybe("SLURM_NTASKS_PER_GPU", of_each);
     // It counts tasks anew by the nodes that were given.
     let request = &job.record.request;
-    if let Some((_, each)) = request.tasks.zip(request.tasks_per_node) {
-        let nodes = u32::try_from(job.allocation.nodes.len()).unwrap_or(u32::MAX);
+    let nodes = u32::try_from(job.allocation.nodes.len()).unwrap_or(u32::MAX);
+    if let Some(tasks) = request.tasks {
+        let each = request.tasks_per_node;
+        let tasks = each.map_or(tasks.max(nodes), |each| nodes.saturating_mul(each));
         for name in ["SLURM_NTASKS", "SLURM_NPROCS"] {
-            set.to(name, nodes.saturating_mul(each));
+            set.to(name, tasks);
         }
     }
     set.0.retain(|(name, _)| !OF_NODES.contains(&name.as_str()));
@@ -428,6 +430,16 @@ mod tests {
             };
             assert_eq!(of(&batch_variables(&started)), ["10", "3(x4)"]);
             assert_eq!(of(&salloc_variables(&started)), ["12", "3(x4)"]);
+            // Of more nodes than tasks each has one, as with `-n1 -C 'v100*4'`.
+            record.request = Arc::new(Request {
+                tasks: Some(1),
+                ..Request::default()
+            });
+            let started = StartedJob {
+                record: &record,
+                ..started
+            };
+            assert_eq!(of(&salloc_variables(&started)), ["4", "1(x4)"]);
         });
     }
 

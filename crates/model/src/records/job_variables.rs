@@ -56,6 +56,9 @@ impl Setter {
             (Some(each), _) => room.map(|_| each).collect(),
             (None, Some(tasks)) => {
                 let room: Vec<u32> = room.collect();
+                // No node that was given is without one.
+                let nodes = u32::try_from(room.len()).unwrap_or(u32::MAX);
+                let tasks = tasks.max(nodes);
                 let dealt = Distribution::even_counts(tasks, &room, false);
                 let placed = || allocation.nodes.iter().map(|share| share.tasks).collect();
                 dealt.unwrap_or_else(placed)

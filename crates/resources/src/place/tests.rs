@@ -294,6 +294,18 @@ fn names_and_features() {
         "-C [rack1*1&rack2*2] -N 3",
         expect!["a1 1t 1c 0M; b1 1t 1c 0M; b2 1t 1c 0M"],
     );
+    // As recorded of a real one (`rest/commands.txt`): numbers raise those of the job.
+    check("-C rack1*2", expect!["a1 1t 1c 0M; a2 1t 1c 0M"]);
+    check("-n1 -C rack1*2", expect!["a1 1t 1c 0M; a2 1t 1c 0M"]);
+    check("-N1 -C rack1*2", expect!["no place"]);
+    check("-N1-2 -C rack1*2", expect!["a1 1t 1c 0M; a2 1t 1c 0M"]);
+    check("-C rack1*4", expect!["no place"]);
+    check("-C rack1*1&rack2*1", expect!["no place"]);
+    check(
+        "-n1 -C [rack1*1&rack2*2]",
+        expect!["a1 1t 1c 0M; b1 1t 1c 0M; b2 1t 1c 0M"],
+    );
+    check("-N2 -C [rack1*1&rack2*2]", expect!["no place"]);
     check("-C nosuch", expect!["no place"]);
     check("--tmp=50G", expect!["a1 1t 1c 0M"]);
     check("-w b1 --tmp=200G", expect!["no place"]);
