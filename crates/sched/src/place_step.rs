@@ -65,6 +65,7 @@ fn place(
     running: &[RunningStep<'_>],
 ) -> Result<Placement, StepRefusal> {
     let each = request.cpus_per_task.unwrap_or(1).max(1);
+    against_excluded(request, job)?;
     let candidates = candidates(request, job)?;
     let wanted = Wanted::of(request, &candidates);
     if wanted.least > candidates.len() {
@@ -149,10 +150,14 @@ fn too_few_nodes(
             ),
         };
     }
-    if asked > all {
-        return StepRefusal::Never {
-            message: format!("Only allocated {all} nodes asked for {asked}"),
-        };
+    let is_excluded = |share: &&NodeShare| request.exclude.contains(&share.node);
+    let left = all - job.nodes.iter().filter(is_excluded).count();
+    if asked > left {
+        let mut message = format!("Only allocated {left} nodes asked for {asked}");
+        if !request.exclude.is_empty() {
+            message.push_str("\nerror: Are required nodes explicitly excluded?");
+        }
+        return StepRefusal::Never { message };
     }
     never(
         "Requested node configuration is not available",
@@ -170,6 +175,26 @@ fn never(words: &str, there: &str) -> StepRefusal {
 /// Whether the step would fit if no other ran: then waiting helps.
 fn fits_empty(request: &StepRequest, job: &Allocation) -> bool {
     place(request, job, &[]).is_ok()
+}
+
+/// What `srun` says itself of nodes that it is to leave out, before it asks for a step
+/// (`job_step_create_allocation` of 22.05.8's srun_job.c).
+fn against_excluded(request: &StepRequest, job: &Allocation) -> Result<(), StepRefusal> {
+    let mut excluded = request.exclude.iter();
+    if let Some(node) = excluded.find(|node| request.nodelist.contains(node)) {
+        let message = format!(
+            "Requested node {node} is also in the excluded list.\nerror: Job not submitted."
+        );
+        return Err(StepRefusal::Never { message });
+    }
+    let is_left = |share: &NodeShare| !request.exclude.contains(&share.node);
+    if job.nodes.iter().any(is_left) {
+        return Ok(());
+    }
+    Err(never(
+        "Hostlist is empty!  Can't run job.",
+        "all nodes of the job are excluded",
+    ))
 }
 
 /// The job's nodes that the request allows, in order.

@@ -1,6 +1,6 @@
 //! What a controller refuses of options that contradict each other, though Slurm's commands send them.
 
-use crate::options::option_table::Key;
+use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::values::{NodeName, Seconds, TimeLimitRequest};
 use std::collections::HashSet;
@@ -14,7 +14,9 @@ pub(crate) fn check(reading: &mut Reading<'_>) {
 /// A node that must be there and must not (`_job_create` of `job_mgr.c`).
 fn nodes(reading: &mut Reading<'_>) {
     let o = &reading.options;
-    if o.nodelist.is_empty() || o.exclude.is_empty() {
+    // Of a step they are looked at where its job's nodes are known.
+    let is_step = reading.command == Command::Srun && o.job.is_some();
+    if is_step || o.nodelist.is_empty() || o.exclude.is_empty() {
         return;
     }
     let excluded: HashSet<&str> = o.exclude.iter().map(NodeName::as_str).collect();

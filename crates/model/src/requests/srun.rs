@@ -12,8 +12,8 @@ use crate::requests::{
     COMPONENT_VARIABLES, Request, StepRequest, asked_job, component, described_job, handed_on,
 };
 use crate::values::{
-    Export, JobId, OpenMode, PassedLimits, Seconds, StepContainer, StepPrograms, TimeLimitRequest,
-    Variables,
+    Allocation, Export, JobId, OpenMode, PassedLimits, Seconds, StepContainer, StepPrograms,
+    TimeLimitRequest, Variables,
 };
 use std::path::PathBuf;
 
@@ -30,6 +30,8 @@ pub struct Srun {
     /// Where it runs in components of a heterogeneous job: its part in each, in order, with `request`
     /// and `step` those of the first. Empty for any other.
     pub parts: Vec<StepPart>,
+    /// It counts CPUs of a task and no tasks: of its job's CPUs each task has so many ([`tasks_by_cpus`]).
+    pub counts_by_cpus: bool,
     /// How its tasks are run.
     pub launch: LaunchOptions,
     /// What the tasks run; never empty unless an error was found or something is to be shown.
@@ -334,6 +336,10 @@ fn resolve_one(
             ..step(&reading, base)
         },
         parts: Vec::new(),
+        counts_by_cpus: is_step
+            && reading.by_hand(Key::CpusPerTask)
+            && o.tasks.is_none()
+            && o.tasks_per_node.is_none(),
         launch,
         command: command.clone(),
         export: o.export.clone().unwrap_or_default(),
@@ -348,6 +354,17 @@ fn resolve_one(
         request,
     };
     (srun, reading.into_remarks().0, groups)
+}
+
+/// The tasks of a step that counts CPUs of a task alone, one on each of its nodes at least (`_set_ntasks` of
+/// 22.05.8's srun_job.c).
+#[must_use]
+pub fn tasks_by_cpus(job: &Allocation, step: &StepRequest) -> u32 {
+    let each = step.cpus_per_task.unwrap_or(1).max(1) as usize;
+    let tasks: usize = job.nodes.iter().map(|share| share.cpus.len() / each).sum();
+    let nodes = u32::try_from(job.nodes.len()).unwrap_or(u32::MAX);
+    let nodes = step.min_nodes.unwrap_or(nodes);
+    u32::try_from(tasks).unwrap_or(u32::MAX).max(nodes)
 }
 
 /// An MPI program whose `MPI_Init` finds no server of that kind would abort, or run as many times alone.

@@ -75,11 +75,12 @@ fn gpu_bind(o: &GivenOptions) -> Option<GpuBind> {
 /// nothing new.
 fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
     let o = &reading.options;
+    let none = GpuCount {
+        kind: None,
+        count: 0,
+    };
     if matches!(o.gres, Some(None)) {
-        return Some(GpuCount {
-            kind: None,
-            count: 0,
-        });
+        return Some(none);
     }
     // A job of its own whose number of nodes is open has them where they are.
     let is_open = o.job.is_none() && is_range(o);
@@ -96,11 +97,29 @@ fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
         });
     let by_hand = reading.by_hand(Key::GpusPerNode) || reading.by_hand(Key::Gres);
     let per_node = described_job::gpus_of_a_node(o);
-    if by_hand {
+    // Where it names GPUs at all, those of its job are none of its own (`_copy_job_tres_to_step` of 22.05.8's
+    // step_mgr.c).
+    let names_gpus = by_hand || reading.by_hand(Key::Gpus) || reading.by_hand(Key::GpusPerTask);
+    let is_zero = |list: &GresList| !list.is_empty() && list.gpus().is_none();
+    let lists = [&o.gpus, &o.gpus_per_node, &o.gpus_per_task];
+    let mut lists = lists.into_iter().flatten().chain(o.gres.iter().flatten());
+    let asks_for_none = names_gpus && lists.any(is_zero);
+    let asked = if by_hand {
         per_node
     } else {
         in_all.or(per_node)
-    }
+    };
+    let no_others = o.gpus_per_task.as_ref().and_then(GresList::gpus).is_none();
+    asked.or((asks_for_none && no_others && is_own(reading)).then_some(none))
+}
+
+/// Whether no count of GPUs is inherited from the job around it.
+fn is_own(reading: &Reading<'_>) -> bool {
+    let o = &reading.options;
+    let mut lists = [(Key::Gpus, &o.gpus), (Key::GpusPerNode, &o.gpus_per_node)].into_iter();
+    !lists.any(|(key, list)| {
+        !reading.by_hand(key) && list.as_ref().and_then(GresList::gpus).is_some()
+    })
 }
 
 /// Memory of a step on each node in MiB: what was asked for by hand. What is inherited is the

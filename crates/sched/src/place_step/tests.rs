@@ -216,6 +216,34 @@ fn more_than_the_job_has_is_never() {
     );
 }
 
+/// Recorded of a real 22.05.8 (`rest/commands.txt`), but for what is after the first line of the second.
+#[test]
+fn nodes_that_are_left_out_are_told_in_the_words_of_srun() {
+    let job = job(&[("a", &[0]), ("b", &[0])]);
+    let [a, b] = ["a", "b"].map(model::NodeName::new);
+    let without = |nodelist: &[&model::NodeName], exclude: &[&model::NodeName]| StepRequest {
+        nodelist: nodelist.iter().copied().cloned().collect(),
+        exclude: exclude.iter().copied().cloned().collect(),
+        ..StepRequest::default()
+    };
+    check(
+        &without(&[&b], &[&a, &b]),
+        &job,
+        &[],
+        expect![[r#"
+            Requested node b is also in the excluded list.
+            error: Job not submitted."#]],
+    );
+    check(
+        &without(&[], &[&a, &b]),
+        &job,
+        &[],
+        expect![[r#"
+            Hostlist is empty!  Can't run job.
+              there   all nodes of the job are excluded"#]],
+    );
+}
+
 #[test]
 fn a_range_of_nodes_is_taken_as_far_as_nodes_are_free() {
     let job = job(&[("a", &[0]), ("b", &[0]), ("c", &[0])]);

@@ -82,6 +82,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> StepCall {
         programs: AroundStep::asked(&options.programs),
         broadcast: None,
         allocation: asked.request,
+        counts_by_cpus: asked.counts_by_cpus,
         request: asked.step,
     }
 }

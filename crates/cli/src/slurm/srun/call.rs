@@ -21,6 +21,8 @@ pub struct StepCall {
     pub part_tasks: Vec<u32>,
     /// What the step asks for.
     pub request: StepRequest,
+    /// Its tasks follow from its job's CPUs.
+    pub counts_by_cpus: bool,
     /// What runs in it; where to listen is filled in later.
     pub launch: StepLaunch,
     /// `--label`, of the first component where it runs in several.

@@ -30,7 +30,7 @@ use call::StepCall;
 pub use listening::attached_socket;
 use model::option_table::Command;
 use model::srun::{Srun, resolve};
-use model::{JobId, StepContainer, Surroundings, Timestamp, first_error};
+use model::{JobId, JobState, StepContainer, Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -208,12 +208,27 @@ fn run_step(engine: &Path, mut call: StepCall, printer: &Printer) -> u8 {
         }
         return 1;
     }
+    if call.counts_by_cpus && call.launch.parts.is_empty() && call.request.task_nodes.is_empty() {
+        call.request.tasks = tasks_by_cpus(&call, job, &mut client);
+    }
     if connection::has_nodes(client.folder().root())
         && let Ok(facts) = client.facts()
     {
         call.programs.or(facts.srun_prolog, facts.srun_epilog);
     }
     step::run(&call, job, &mut client, printer, signals).code
+}
+
+/// The tasks of a step that counts CPUs alone; none where its job does not run, which asking for the step tells.
+fn tasks_by_cpus(call: &StepCall, job: JobId, client: &mut Client) -> Option<u32> {
+    let jobs = client.jobs(JobFilter::of(&[job])).ok()?;
+    let record = jobs.iter().find(|record| record.id == job)?;
+    match &record.state {
+        JobState::Running { allocation, .. } => {
+            Some(model::srun::tasks_by_cpus(allocation, &call.request))
+        }
+        JobState::Pending { .. } | JobState::Ended { .. } => None,
+    }
 }
 
 /// What Slurm says where a heterogeneous job is named from outside of it and none of its components is.

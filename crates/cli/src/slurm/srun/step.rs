@@ -253,7 +253,9 @@ fn create(
 }
 
 /// How words begin that `srun` says of the job around it before it asks for a step.
-const OF_SRUN: [&str; 2] = ["Only allocated ", "--relative and "];
+const OF_SRUN: [&str; 3] = ["Only allocated ", "--relative and ", "Hostlist is empty!"];
+/// How other words of its own end.
+const ALSO_EXCLUDED: &str = " is also in the excluded list.";
 /// How what `srun` says before why there is no step begins.
 const STEP_ASKED: &str = "Step requested ";
 
@@ -285,7 +287,9 @@ fn refuse(error: &CallError, job: JobId, printer: &Printer) {
         printer.say(&format!("srun: error: {words}"));
         (words, there) = there.split_once('\n').unwrap_or((there, ""));
     }
-    let unable = if OF_SRUN.iter().any(|start| words.starts_with(start)) {
+    let is_of_srun =
+        words.ends_with(ALSO_EXCLUDED) || OF_SRUN.iter().any(|start| words.starts_with(start));
+    let unable = if is_of_srun {
         String::new()
     } else {
         format!("Unable to create step for job {job}: ")
