@@ -23,6 +23,9 @@ pub const LISTEN: i32 = 23;
 pub struct StepSpec {
     /// Whose step.
     pub job: JobId,
+    /// The job of the whole step, where this is its part in a later component of that.
+    #[serde(default)]
+    pub leader: Option<JobId>,
     /// Of which start.
     pub restart: RestartCount,
     /// Which step.

@@ -170,6 +170,7 @@ impl Owner {
         let record = started.record;
         StepSpec {
             job: record.id,
+            leader: None,
             restart: record.restarts,
             step,
             node_index,

@@ -344,6 +344,7 @@ impl Owner {
             }
         });
         Some(StepSpec {
+            leader: (part.job != record.id).then_some(record.id),
             first_node: u32::try_from(place.first_node).ok()?,
             program: if launch.programs.is_empty() {
                 Program::Command(launch.command.clone())

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::{self, Display, Formatter};
 use std::fs::{DirBuilder, File};
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -139,23 +140,30 @@ impl<'a> TaskFiles<'a> {
             // Nodes that wait for each other's turn could not be ended.
             OpenMode::Truncate if is_pipe(path) => open(false),
             OpenMode::Truncate if several_nodes && !differs_between_tasks(pattern) => {
-                self.emptied_once(&open)
+                self.emptied_once(path, &open)
             }
             OpenMode::Truncate => open(true),
         }
     }
 
-    /// Of the step's nodes that share a file, the first to come empties it.
-    fn emptied_once(&self, open: &dyn Fn(bool) -> io::Result<File>) -> io::Result<File> {
-        let StepSpec {
-            job, restart, step, ..
-        } = self.spec;
+    /// Of the step's nodes that share a file, in whichever components of its job, the first to come empties it.
+    fn emptied_once(
+        &self,
+        path: &Path,
+        open: &dyn Fn(bool) -> io::Result<File>,
+    ) -> io::Result<File> {
+        let StepSpec { restart, step, .. } = self.spec;
+        let job = self.spec.leader.unwrap_or(self.spec.job);
         let steps = EngineFolder::new(&self.spec.engine).steps();
         let lock = FileLock::acquire(&steps.join(format!("{job}.{restart}.{step}.emptied")))?;
-        let first = lock.file().metadata()?.len() == 0;
+        // The paths of those that were emptied, each with the byte after it that is in none.
+        let mut emptied = Vec::new();
+        lock.file().read_to_end(&mut emptied)?;
+        let path = path.as_os_str().as_bytes();
+        let first = !emptied.split(|byte| *byte == 0).any(|known| known == path);
         let file = open(first)?;
         if first {
-            io::Write::write_all(&mut lock.file(), b"1")?;
+            lock.file().write_all(&[path, &[0]].concat())?;
         }
         Ok(file)
     }
@@ -205,7 +213,6 @@ mod tests {
 
     use super::*;
     use crate::supervisor::test_spec::spec;
-    use std::io::Write;
 
     struct Step {
         _folder: tempfile::TempDir,
@@ -263,6 +270,24 @@ mod tests {
         step.write(OpenMode::Truncate, "out", "a").unwrap();
         step.write(OpenMode::Truncate, "out", "b").unwrap();
         step.check("out", "aabb");
+    }
+
+    #[test]
+    fn components_share_files_each_of_which_one_of_them_empties() {
+        let mut step = step();
+        step.spec.step_tasks = 2;
+        for name in ["out", "err"] {
+            std::fs::write(step.spec.chdir.join(name), "old").unwrap();
+        }
+        let first = step.spec.job;
+        for (job, leader, text) in [(first.0, None, "a"), (first.0 + 1, Some(first), "b")] {
+            step.spec.job = model::JobId(job);
+            step.spec.leader = leader;
+            step.write(OpenMode::Truncate, "out", text).unwrap();
+            step.write(OpenMode::Truncate, "err", text).unwrap();
+        }
+        step.check("out", "aabb");
+        step.check("err", "aabb");
     }
 
     #[test]

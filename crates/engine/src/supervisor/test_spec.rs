@@ -8,6 +8,7 @@ use model::{JobId, NodeName, OpenMode, StepId};
 pub(super) fn spec() -> StepSpec {
     StepSpec {
         job: JobId(7),
+        leader: None,
         restart: 0,
         step: StepId::Batch,
         node_index: 0,

@@ -54,6 +54,8 @@ pub(super) struct Run<'a> {
     job_stop: Option<JobStop>,
     /// The lost node is this one: the step says nothing here any more.
     is_node_lost: bool,
+    /// Its output has the line of its end, which Slurm writes once.
+    told_end: bool,
     /// What ended processes used.
     usage: Usage,
 }
@@ -95,6 +97,7 @@ impl<'a> Run<'a> {
             is_preempted: false,
             job_stop: None,
             is_node_lost: false,
+            told_end: false,
             usage: Usage::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! What a running step does for others: for the engine, or for a command of its job.
 
-use super::{Run, SIGCONT, wall_clock};
+use super::{Run, SIGCONT, SIGTERM, wall_clock};
 use crate::BootTime;
 use crate::spec::{Because, EndedBy, JobStop, Reach, SupervisorAnswer};
 use crate::supervisor::control::Obey;
@@ -12,6 +12,9 @@ use sys::signals::SIGKILL;
 
 impl Obey for Run<'_> {
     fn signal(&mut self, signal: i32, reach: Reach) {
+        if matches!(signal, SIGTERM | SIGKILL) {
+            self.tell_signal();
+        }
         match reach {
             Reach::Tasks => {
                 for task in self.tasks.iter().filter(|task| task.lives()) {

@@ -6,6 +6,7 @@ use crate::supervisor::launch;
 use crate::supervisor::memory_limit::Bound;
 use crate::supervisor::relay::END_LENGTH;
 use crate::taken_port;
+use api::step_io::{FromSupervisor, TaskStream};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -49,12 +50,33 @@ impl Run<'_> {
         launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
     }
 
+    /// The same for SIGTERM and SIGKILL that somebody sends (`_handle_signal_container` of slurmstepd's `req.c`). Of a
+    /// step it is no end to its `srun`, for which it stands among what tasks write.
+    pub(super) fn tell_signal(&mut self) {
+        let (Some(relay), None) = (self.relay.as_mut(), &self.messages) else {
+            return self.tell_the_end(Because::Stop);
+        };
+        if self.is_node_lost || self.told_end || self.spec.index_in_step() > 0 {
+            return;
+        }
+        self.told_end = true;
+        let now = sys::local_time(wall_clock().seconds());
+        let what = format!("{} ON {}", launch::step_name(self.spec), self.spec.node);
+        let line = format!("slurmstepd: error: *** {what} CANCELLED AT {now} ***\n");
+        relay.send(&FromSupervisor::Output {
+            rank: self.tasks.first().map_or(0, |task| task.rank),
+            stream: TaskStream::Err,
+            bytes: line.into_bytes(),
+        });
+    }
+
     /// The line that Slurm writes into the output of what it ends.
     pub(super) fn tell_the_end(&mut self, because: Because) {
         // One node speaks for the step, and a lost one does not.
-        if self.is_node_lost || self.spec.index_in_step() > 0 {
+        if self.is_node_lost || self.told_end || self.spec.index_in_step() > 0 {
             return;
         }
+        self.told_end = true;
         let why = match (because, self.job_stop) {
             (Because::Limit, _) => " DUE TO TIME LIMIT",
             (Because::Stop, _) if self.is_preempted => " DUE TO PREEMPTION",
