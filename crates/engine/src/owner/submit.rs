@@ -6,7 +6,10 @@ use crate::message::Peer;
 use crate::store::{NewSubmission, split_environment};
 use api::{Answer, Refusal, StepPrograms, Submission, WouldStart, WouldWait};
 use cluster_file::ClusterFile;
-use model::{ComponentPlace, Dependency, JobId, JobState, Request, Submitter, Timestamp};
+use model::{
+    ComponentPlace, Dependency, JobId, JobState, Request, Submitter, Timestamp,
+    exclude_nodes_of_others,
+};
 use sched::{Event, Finished, Job};
 use std::sync::Arc;
 
@@ -114,6 +117,15 @@ impl Owner {
             return Ok(submitted(job));
         }
         let all = std::iter::once(&mut submission.request).chain(&mut submission.later);
+        let mut all: Vec<&mut Request> = all.collect();
+        exclude_nodes_of_others(&mut all);
+        let is_named_twice = |request: &&mut Request| {
+            let names = &request.rare.nodelist;
+            names.iter().any(|name| request.rare.exclude.contains(name))
+        };
+        if all.len() > 1 && all.iter().any(is_named_twice) {
+            return Err(Refusal::invalid("Invalid node name specified"));
+        }
         for request in all {
             self.take_alternates(request);
             self.charge(request, peer);

@@ -4,8 +4,10 @@ use crate::options::diagnostic::Diagnostic;
 use crate::options::getopt::{self, Taken, Word};
 use crate::options::given::{Given, Origin};
 use crate::options::option_table::{Command, Dialect};
-use crate::values::JobId;
+use crate::requests::Request;
+use crate::values::{JobId, NodeName};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A job's place among those that start together. The engine gives it, with ids that follow each
 /// other.
@@ -33,6 +35,24 @@ impl ComponentPlace {
     pub fn ids_text(self) -> String {
         let last = self.leader.0.saturating_add(self.size.saturating_sub(1));
         format!("{}-{last}", self.leader)
+    }
+}
+
+/// Keeps each component from the nodes that others name, as a controller does before it looks at any
+/// (`_exclude_het_job_nodes` of 22.05.8's proc_req.c): one that two name can then be had by neither.
+pub fn exclude_nodes_of_others(components: &mut [&mut Request]) {
+    let named: Vec<Arc<Vec<NodeName>>> = components
+        .iter()
+        .map(|request| Arc::clone(&request.rare.nodelist))
+        .collect();
+    for (own, request) in components.iter_mut().enumerate() {
+        let others = named.iter().enumerate().filter(|(at, _)| *at != own);
+        let others: Vec<NodeName> = others
+            .flat_map(|(_, names)| names.iter().cloned())
+            .collect();
+        if !others.is_empty() {
+            Arc::make_mut(&mut request.rare.exclude).extend(others);
+        }
     }
 }
 
@@ -186,6 +206,23 @@ mod tests {
         let taken = take(Command::Sbatch, Dialect::Embedded, &words(line));
         let got: Vec<_> = taken.iter().map(|it| (it.read.len(), it.used)).collect();
         assert_eq!(got, want, "{line}");
+    }
+
+    #[test]
+    fn components_leave_each_other_the_nodes_that_they_name() {
+        let naming = |names: &[&str]| {
+            let mut request = Request::default();
+            let names = names.iter().map(|name| NodeName::new(*name));
+            request.rare.nodelist = Arc::new(names.collect());
+            request
+        };
+        let mut all = [naming(&["a"]), naming(&[]), naming(&["a", "b"])];
+        exclude_nodes_of_others(&mut all.iter_mut().collect::<Vec<_>>());
+        let excluded = all.map(|request| {
+            let names = request.rare.exclude.iter().map(NodeName::as_str);
+            names.collect::<Vec<_>>().join(",")
+        });
+        assert_eq!(excluded, ["a,b", "a,a,b", "a"]);
     }
 
     #[test]

@@ -28,7 +28,9 @@ pub(crate) mod step_request;
 pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
-pub use component::{COMPONENT_VARIABLES, ComponentPlace, OWN_OF_COMPONENTS};
+pub use component::{
+    COMPONENT_VARIABLES, ComponentPlace, OWN_OF_COMPONENTS, exclude_nodes_of_others,
+};
 pub use container_runtime::{ContainerFacts, ContainerRuntime, RuntimeCache};
 pub use job_change::{JobChange, JobChangeError, LimitChange, WrittenChange};
 pub use job_change_table::job_changes;
