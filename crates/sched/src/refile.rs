@@ -116,6 +116,12 @@ impl State {
         let array = job.array_job().and_then(|array| self.arrays.get(&array));
         if array.is_some_and(crate::array::Array::is_full) {
             self.set_reason(id, PendingReason::JobArrayTaskLimit);
+            // As in Slurm (`job_array_start_test`), what waits for its array's limit could not start yet.
+            if let Some(job) = self.jobs.get_mut(&id)
+                && job.record.eligible.take().is_some()
+            {
+                self.touch(id);
+            }
             return Place::Parked;
         }
         // A reason of an earlier place is over; one that a pass gave stays until the next.
