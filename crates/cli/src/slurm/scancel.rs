@@ -120,9 +120,16 @@ fn chosen(asked: &ScancelArgs, client: &mut Client, printer: &Printer) -> Result
     if asked.targets.is_empty() {
         selectors = jobs.iter().map(|job| (job, whole(job))).collect();
     }
-    let wanted = selectors.into_iter().filter(|(job, _)| {
-        meets(&asked.filter, job) && (!asked.interactive || confirmed(job, printer))
-    });
+    selectors.retain(|(job, _)| meets(&asked.filter, job));
+    if asked.verbose
+        && selectors.is_empty()
+        && let Some(said) = asked.filter.unmet(sys::process::user())
+    {
+        printer.say(&format!("scancel: error: {said}"));
+    }
+    let wanted = selectors
+        .into_iter()
+        .filter(|(job, _)| !asked.interactive || confirmed(job, printer));
     let wanted = wanted.map(|(job, selector)| (selector, job.id_text(true)));
     Ok(worst.max(each(asked, wanted, client, printer)?))
 }

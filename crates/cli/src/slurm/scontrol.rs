@@ -51,12 +51,49 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         printer.say(&format!("scontrol: error: {message}"));
         return 1;
     }
-    match carry_out(&asked, args, printer) {
+    let user = match asked.uid.as_deref().map(sys::users::user) {
+        None => None,
+        Some(Ok(Some(user))) => Some(user),
+        Some(Ok(None) | Err(_)) => {
+            let name = asked.uid.as_deref().unwrap_or_default();
+            printer.say(&format!("scontrol: error: --uid=\"{name}\" invalid"));
+            return 0;
+        }
+    };
+    let done = match user {
+        Some(user) if matches!(asked.command, ScontrolCommand::UpdateJobs { .. }) => {
+            carry_out_as(&user, &asked, args, printer)
+        }
+        Some(_) | None => carry_out(&asked, args, printer),
+    };
+    match done {
         Ok(status) => status,
         Err(failure) => {
             failure.say("scontrol", printer);
             1
         }
+    }
+}
+
+/// `--uid`, which counts where jobs are changed: with the rights of that user, whom root alone may name.
+fn carry_out_as(
+    user: &sys::users::UserEntry,
+    asked: &ScontrolArgs,
+    args: &[String],
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let user = sys::process::User::look_up(&user.name, user.id, user.group);
+    let as_user = (sys::process::user() == 0)
+        .then(|| sys::process::as_user(Some(&user), || carry_out(asked, args, printer)));
+    match as_user {
+        // Whoever can't reach the engine has no job there.
+        Some(Ok(Err(CommandError::Connect(_) | CommandError::NoEngine { .. })))
+        | Some(Err(_))
+        | None => {
+            printer.say("slurm_update error: Invalid user id");
+            Ok(1)
+        }
+        Some(Ok(done)) => done,
     }
 }
 

@@ -238,7 +238,10 @@ fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord
     for job in jobs {
         if matches!(
             job.state,
-            JobStateName::Running | JobStateName::Stopped | JobStateName::Completing
+            JobStateName::Running
+                | JobStateName::Stopped
+                | JobStateName::Suspended
+                | JobStateName::Completing
         ) {
             let all = client.steps(JobId(job.id))?;
             steps.extend(

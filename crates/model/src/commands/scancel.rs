@@ -86,6 +86,35 @@ pub struct ScancelFilter {
     pub wckey: Option<String>,
 }
 
+impl ScancelFilter {
+    /// What `-v` says where no job is like that; none where nothing is asked. `caller` is the user's number.
+    #[must_use]
+    pub fn unmet(&self, caller: u32) -> Option<String> {
+        let me = self.me.then(|| caller.to_string());
+        let nodes = self
+            .nodes
+            .as_ref()
+            .map(|nodes| node_list::fold(nodes.iter()));
+        let parts = [
+            ("account", self.account.as_deref()),
+            ("job_name", self.name.as_deref()),
+            ("nodelist", nodes.as_deref()),
+            ("partition", self.partition.as_deref()),
+            ("qos", self.qos.as_deref()),
+            ("reservation", self.reservation.as_deref()),
+            ("state", self.state.map(JobStateName::long)),
+            ("user_name", self.user.as_deref().or(me.as_deref())),
+            ("wckey", self.wckey.as_deref()),
+        ];
+        let asked: String = parts
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name}={} ", value?)))
+            .collect();
+        (!asked.is_empty())
+            .then(|| format!("No active jobs match ALL job filters, including: {asked}"))
+    }
+}
+
 /// A command line that `scancel` refuses with exit status 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScancelUsageError {
@@ -215,13 +244,15 @@ pub fn parse(
             Key::Partition => filter.partition = Some(text),
             Key::Qos => filter.qos = Some(text.to_lowercase()),
             Key::Quiet => (asked.quiet, asked.verbose) = (true, false),
+            // As counted in Slurm, where -Q is one less than nothing.
+            Key::Verbose if asked.quiet => asked.quiet = false,
             Key::Reservation => filter.reservation = Some(text),
             Key::Signal => {
                 asked.signal = Some(parse_signal(&text).ok_or(ScancelUsageError::Signal(text))?);
             }
             Key::State => filter.state = Some(state(&text)?),
             Key::User => (filter.user, filter.me) = (Some(text), false),
-            Key::Verbose => (asked.verbose, asked.quiet) = (true, false),
+            Key::Verbose => asked.verbose = true,
             Key::Wckey => filter.wckey = Some(text),
         }
     }
@@ -359,6 +390,28 @@ mod tests {
         );
         check("-s USR1 -b 5", expect!["[Job(JobId(5))] Some(10)"]);
         check("--signal=sigterm 5", expect!["[Job(JobId(5))] Some(15)"]);
+    }
+
+    /// `_filter_job_records` of 22.05.8's scancel.c.
+    #[test]
+    fn filters_that_no_job_meets_are_told_in_its_order() {
+        let said = |line: &str| {
+            let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let asked = parse("scancel", &args, &|_| None);
+            asked.ok().and_then(|asked| asked.filter.unmet(7))
+        };
+        let of = |parts: &str| {
+            Some(format!(
+                "No active jobs match ALL job filters, including: {parts} "
+            ))
+        };
+        assert_eq!(said("-v -n nosuch"), of("job_name=nosuch"));
+        assert_eq!(
+            said("-t PD -p gpu -u alice -w n1,n2 -v"),
+            of("nodelist=n[1-2] partition=gpu state=PENDING user_name=alice")
+        );
+        assert_eq!(said("--me -v"), of("user_name=7"));
+        assert_eq!(said("-v 12"), None);
     }
 
     #[test]

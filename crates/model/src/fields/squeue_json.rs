@@ -1,6 +1,6 @@
 //! What `squeue --json` tells of a job.
 
-use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, held_gpus_text};
+use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, held_gpus_text, reason_name};
 use crate::requests::{ComponentPlace, Sharing};
 use crate::values::{MemoryRequest, NodeShare, Seconds, TimeLimitRequest, array_elements_text};
 use serde::{Serialize, Serializer};
@@ -103,7 +103,7 @@ pub struct JobJson {
     pub standard_input: String,
     pub standard_output: String,
     pub start_time: i64,
-    pub state_description: &'static str,
+    pub state_description: String,
     pub state_reason: String,
     pub submit_time: i64,
     pub suspend_time: i64,
@@ -290,7 +290,7 @@ impl JobJson {
             standard_input: job.stdin_path(),
             standard_output: job.stdout_path(),
             start_time: seconds(job.start),
-            state_reason: job.reason.clone(),
+            state_reason: reason_name(&job.reason).to_owned(),
             submit_time: job.submitted.seconds(),
             tasks: job.tasks,
             time_limit_seconds: job.limit.map(|limit| limit.0),
@@ -359,7 +359,12 @@ impl JobJson {
             show_flags: ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"],
             sockets_per_board: 0,
             sockets_per_node: options.sockets_per_node,
-            state_description: "",
+            // Only what has another name.
+            state_description: if reason_name(&job.reason) == job.reason {
+                String::new()
+            } else {
+                job.reason.clone()
+            },
             suspend_time: job.suspended.map_or(0, |(at, _)| at.seconds()),
             system_comment: "",
             tasks_per_board: 0,

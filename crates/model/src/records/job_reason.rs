@@ -25,6 +25,26 @@ pub fn reason_text(state: &JobState) -> String {
     }
 }
 
+/// What is told of a hold by a requeue in place of [`PendingReason::JobHeldUser`].
+const REQUEUED_HELD: &str = "job requeued in held state";
+const SPECIAL_EXIT: &str = "job requeued in special exit state";
+const LAUNCH_FAILED: &str = "launch failed requeued held";
+/// What is told in place of [`PendingReason::Resources`].
+const NODES_DOWN: &str =
+    "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
+
+/// The name of the reason of which `squeue` tells in a text of [`reason_text`] (`state_reason` beside the
+/// `state_desc` that goes before it): accounting has that alone.
+#[must_use]
+pub(crate) fn reason_name(text: &str) -> &str {
+    match text {
+        REQUEUED_HELD | SPECIAL_EXIT | LAUNCH_FAILED => "JobHeldUser",
+        NODES_DOWN => "Resources",
+        // `ReqNodeNotAvail, UnavailableNodes:node1`
+        _ => text.split_once(", ").map_or(text, |(name, _)| name),
+    }
+}
+
 fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
     let text = match reason {
         PendingReason::None => "None",
@@ -32,15 +52,13 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::Priority => "Priority",
         PendingReason::JobHeldUser => "JobHeldUser",
         PendingReason::JobHeldAdmin => "JobHeldAdmin",
-        PendingReason::RequeuedHeld | PendingReason::HeldSpecialExit => {
-            "job requeued in held state"
-        }
-        PendingReason::SpecialExit => "job requeued in special exit state",
+        PendingReason::RequeuedHeld | PendingReason::HeldSpecialExit => REQUEUED_HELD,
+        PendingReason::SpecialExit => SPECIAL_EXIT,
         PendingReason::BeginTime => "BeginTime",
         PendingReason::Dependency => "Dependency",
         PendingReason::DependencyNeverSatisfied => "DependencyNeverSatisfied",
         PendingReason::JobArrayTaskLimit => "JobArrayTaskLimit",
-        PendingReason::LaunchFailedRequeuedHeld => "launch failed requeued held",
+        PendingReason::LaunchFailedRequeuedHeld => LAUNCH_FAILED,
         PendingReason::PartitionDown => "PartitionDown",
         PendingReason::PartitionInactive => "PartitionInactive",
         PendingReason::PartitionConfig => "PartitionConfig",
@@ -49,9 +67,7 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::NodesUnavailable(nodes) => {
             return format!("ReqNodeNotAvail, UnavailableNodes:{nodes}").into();
         }
-        PendingReason::NodesDownOrReserved => {
-            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-        }
+        PendingReason::NodesDownOrReserved => NODES_DOWN,
         PendingReason::BadConstraints => "BadConstraints",
         PendingReason::Licenses => "Licenses",
         PendingReason::Reservation => "Reservation",
@@ -169,5 +185,25 @@ mod tests {
         };
         check(cancelled(None), "None");
         check(cancelled(Some(PendingReason::JobHeldUser)), "JobHeldUser");
+    }
+    /// `state_reason` and `state_desc` as `job_mgr.c` and `job_scheduler.c` of 22.05.8 set them.
+    #[test]
+    fn what_is_told_in_a_sentence_has_a_name() {
+        for (reason, name) in [
+            (PendingReason::RequeuedHeld, "JobHeldUser"),
+            (PendingReason::HeldSpecialExit, "JobHeldUser"),
+            (PendingReason::SpecialExit, "JobHeldUser"),
+            (PendingReason::LaunchFailedRequeuedHeld, "JobHeldUser"),
+            (PendingReason::NodesDownOrReserved, "Resources"),
+            (
+                PendingReason::NodesUnavailable("node[1-2]".to_owned()),
+                "ReqNodeNotAvail",
+            ),
+            (PendingReason::ReservedForOthers, "ReqNodeNotAvail"),
+            (PendingReason::JobArrayTaskLimit, "JobArrayTaskLimit"),
+        ] {
+            let text = reason_text(&JobState::Pending { reason });
+            assert_eq!(reason_name(&text), name, "{text}");
+        }
     }
 }

@@ -66,6 +66,7 @@ pub use batch_files::{BatchFile, batch_files, default_output};
 pub use cluster_changes::{ClusterChanges, PartitionChange};
 pub use job_info::JobInfo;
 pub use job_prolog::JobProlog;
+pub(crate) use job_reason::reason_name;
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord, JobStanding, PlannedStart};
 pub use job_record_change::JobRecordChange;

@@ -480,7 +480,7 @@ impl SacctArgs {
         if formats.is_empty() {
             formats.push(of_variable.as_deref().unwrap_or(SACCT_FORMAT));
         }
-        asked.columns = columns(&formats.join(",")).map_err(SacctError::Value)?;
+        asked.columns = columns(&formats.join(","))?;
         Ok(asked)
     }
 

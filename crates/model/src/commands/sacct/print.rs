@@ -6,7 +6,7 @@ use crate::commands::JobName;
 use crate::commands::padding::padded;
 use crate::fields::SACCT_FIELDS;
 use crate::records::{
-    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
+    ArrayInfo, ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
 };
 use crate::values::{NodeName, NodeShare, Seconds, one_line};
 
@@ -329,25 +329,28 @@ pub fn sacct_columns_text() -> String {
 }
 
 impl JobName {
-    /// Whether it names this job: by its own number, its array's, or as an element of it. The number of a
-    /// heterogeneous job's first component names all of them, unless `whole` is said.
+    /// Whether it names this job: by its own number, its array's, or as an element of it that is no longer one of
+    /// those that wait together: accounting has no row for each of these. The number of a heterogeneous job's first
+    /// component names all of them, unless `whole` is said.
     pub(crate) fn is_of(&self, job: &JobInfo, whole: Option<bool>) -> bool {
-        let Some(array) = &job.array else {
-            let Some(place) = job.component() else {
-                return self.job == job.id && self.component.is_none();
+        if let Some(task) = self.task {
+            let is_element = |array: &ArrayInfo| {
+                array.job == self.job
+                    && matches!(array.task, ArrayTaskInfo::One(one) if one == task)
             };
-            let named = self.job.saturating_add(self.component.unwrap_or(0));
-            return match whole {
-                Some(true) => place.ids().any(|id| id.0 == named),
-                Some(false) => named == job.id,
-                None => named == job.id || self.component.is_none() && place.leader.0 == named,
-            };
+            return job.array.as_ref().is_some_and(is_element);
+        }
+        if let Some(array) = &job.array {
+            return self.job == array.job || self.job == job.id;
+        }
+        let Some(place) = job.component() else {
+            return self.job == job.id && self.component.is_none();
         };
-        let is_element = |task: u32| match &array.task {
-            ArrayTaskInfo::One(one) => *one == task,
-            ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
-        };
-        let by_array = self.job == array.job && self.task.is_none_or(is_element);
-        by_array || self.job == job.id && self.task.is_none()
+        let named = self.job.saturating_add(self.component.unwrap_or(0));
+        match whole {
+            Some(true) => place.ids().any(|id| id.0 == named),
+            Some(false) => named == job.id,
+            None => named == job.id || self.component.is_none() && place.leader.0 == named,
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::SacctUnits;
 use super::amounts::{cpu_text, padded, tres_memory};
 use super::task_columns::TasksOfStep;
 use crate::records::{
-    JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts, WaitStatus,
+    JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts, WaitStatus, reason_name,
 };
 use crate::values::{StepId, Timestamp, Usage, node_list, padded_elapsed_text};
 
@@ -227,6 +227,7 @@ impl<'a> SacctRow<'a> {
             None if self.job.state == JobStateName::Deadline => None,
             None => Some(&*self.job.reason),
         };
+        let reason = reason.map(reason_name);
         let reason = reason.filter(|reason| !["Priority", "Resources"].contains(reason));
         reason.unwrap_or("None").to_owned()
     }

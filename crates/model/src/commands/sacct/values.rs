@@ -12,7 +12,10 @@ use crate::values::TimeLimitRequest;
 const NAMED_STEPS: [&str; 3] = ["batch", "extern", "interactive"];
 
 /// `jobid,state%-20,jobname%30`; `all`, or its beginning, is each field.
-pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, String> {
+///
+/// # Errors
+/// There is no such field, or no longer.
+pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, SacctError> {
     let column = |field: &'static SacctField, width: &str| SacctColumn {
         field,
         width: asked_width(width).map_or(field.width, isize::unsigned_abs),
@@ -26,11 +29,19 @@ pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, String> {
             columns.extend(SACCT_FIELDS.iter().map(|field| column(field, width)));
             continue;
         }
-        let field = SacctField::by_name(name)
-            .ok_or_else(|| format!("Invalid field requested: \"{name}\""))?;
+        let field = SacctField::by_name(name).ok_or_else(|| no_field(name))?;
         columns.push(column(field, width));
     }
     Ok(columns)
+}
+
+fn no_field(name: &str) -> SacctError {
+    for (former, now) in [("AllocGRES", "AllocTRES"), ("ReqGRES", "ReqTRES")] {
+        if name.eq_ignore_ascii_case(former) {
+            return SacctError::Fatal(format!("{former} has been removed, please use {now}"));
+        }
+    }
+    SacctError::Value(format!("Invalid field requested: \"{name}\""))
 }
 
 pub(super) fn states(list: &str) -> Result<Vec<JobStateName>, SacctError> {
@@ -164,8 +175,12 @@ mod tests {
         ];
         assert_eq!(of("jobid,state%-20,maxrss%3"), Ok(want));
         assert_eq!(
-            of("jobid,nonsense").unwrap_err(),
-            "Invalid field requested: \"nonsense\""
+            of("jobid,nonsense").unwrap_err().to_string(),
+            "sacct: error: Invalid field requested: \"nonsense\""
+        );
+        assert_eq!(
+            of("jobid,allocgres").unwrap_err().to_string(),
+            "sacct: fatal: AllocGRES has been removed, please use AllocTRES"
         );
         let all = columns("jobid,ALL%20").unwrap();
         assert_eq!(all.len(), SACCT_FIELDS.len() + 1);

@@ -20,6 +20,8 @@ pub struct ScontrolArgs {
     pub quiet: bool,
     /// `--clusters`
     pub clusters: Option<String>,
+    /// `--uid`: jobs are changed as this user; a name or a number.
+    pub uid: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,6 +34,7 @@ enum Key {
     Clusters,
     OneLine,
     Quiet,
+    Uid,
     Version,
 }
 
@@ -51,7 +54,7 @@ const OPTIONS: &[LongOption<Key>] = {
         LongOption::new("oneliner", Some('o'), Bare, Key::OneLine).does("one line an entry"),
         LongOption::new("quiet", Some('Q'), Bare, Key::Quiet).does("no word about what is wrong"),
         LongOption::accepted("sibling", None, Bare, "there is one cluster"),
-        LongOption::refused("uid", Some('u'), Required, "jobs are changed as the user who calls"),
+        LongOption::new("uid", Some('u'), Required, Key::Uid).of("USER", "change jobs as this user; root alone may"),
         LongOption::new("usage", None, Bare, Key::Help),
         LongOption::accepted("verbose", Some('v'), Bare, "there is no more to say"),
         LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
@@ -76,8 +79,9 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
         style,
         quiet,
         clusters: None,
+        uid: None,
     };
-    let mut clusters = None;
+    let (mut clusters, mut uid) = (None, None);
     for (key, value) in &parsed.options {
         match key {
             Key::All => style.all = true,
@@ -89,6 +93,7 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
             Key::Help => return Ok(with(ScontrolCommand::Help, style, quiet)),
             Key::Version => return Ok(with(ScontrolCommand::Version, style, quiet)),
             Key::Clusters => clusters.clone_from(value),
+            Key::Uid => uid.clone_from(value),
         }
     }
     if let Some(message) = parsed.wrong {
@@ -99,6 +104,7 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
     }
     Ok(ScontrolArgs {
         clusters,
+        uid,
         ..with(command(&parsed.operands)?, style, quiet)
     })
 }
