@@ -7,6 +7,7 @@ use crate::transcript::{self, Line, masked};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -604,10 +605,25 @@ const TOLD: Part = Part {
     only: "",
 };
 
+/// Counts of features, nodes and GPUs that steps leave out, lines of an end, filters that nothing meets.
+const REST: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/rest/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/rest/differ.txt"),
+    file: "manage/rest/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+    sleepers: &["runs", "fast"],
+    only: "",
+};
+
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
 const LONGEST: Duration = Duration::from_secs(120);
+/// So long it may take to end once it is told to.
+const TO_END: Duration = Duration::from_secs(10);
 /// The recorded answer of a command that was ended because of that.
 const HANGS: &str = "= hangs";
 
@@ -708,6 +724,8 @@ impl Twin {
                 self.env.command(&all)
             }
         };
+        // A group of its own: all programs of a pipe are ended together, any of which may hold the others' output.
+        command.process_group(0);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("a command can be started")
     }
@@ -726,9 +744,14 @@ impl Twin {
         let (sender, ended) = std::sync::mpsc::channel();
         let watch = std::thread::spawn(move || {
             let late = ended.recv_timeout(longest).is_err();
-            if late {
-                // The process is a child that was not waited for: its number is its own.
-                let _killed = Command::new("kill").arg(id.to_string()).status();
+            let mut ended_now = !late;
+            for signal in ["-TERM", "-KILL"] {
+                if !ended_now {
+                    // The process is a child that was not waited for: its number is its group's own.
+                    let group = format!("-{id}");
+                    let _killed = Command::new("kill").args([signal, "--", &group]).status();
+                    ended_now = ended.recv_timeout(TO_END).is_ok();
+                }
             }
             late
         });
@@ -807,6 +830,14 @@ fn known(part: &Part) -> BTreeMap<&'static str, Answered> {
         );
     }
     known
+}
+
+/// The first program of a pipe holds what its last one left open.
+#[test]
+fn a_pipe_whose_first_program_never_ends_is_ended() {
+    let twin = Twin::start("");
+    let answer = twin.answer_within(Duration::from_secs(1), "sleep 1000 | true");
+    assert_eq!(answer, [HANGS]);
 }
 
 #[test]
@@ -967,6 +998,11 @@ fn what_wrappers_type_is_answered_as_recorded_or_is_listed() {
 #[test]
 fn data_leaves_out_what_was_recorded_or_is_listed() {
     play(&DATA);
+}
+
+#[test]
+fn counts_of_features_and_what_is_left_out_are_as_recorded_or_listed() {
+    play(&REST);
 }
 
 #[test]

@@ -45,6 +45,8 @@ no_kill/commands.txt, overlap/commands.txt, told/commands.txt and admin/commands
 jobs that wait, jobs that keep the nodes that are left to them, steps that share nodes, what tasks are told,
 and accounts, users and QOS that are added and deleted; data/commands.txt (`data`, likewise) about what `--json` leaves out,
 and wrappers/commands.txt (`wrappers`, likewise) about what starts at once or not at all, hints, -QQ, `sinfo -v` and jobs that are stopped.
+rest/commands.txt (`rest`, likewise) is about counts of features, nodes and GPUs that steps leave out, lines of an end and filters
+that nothing meets; `srun -n1 -C 'v100*2'`, outside of a job, hangs a real slurmctld for good.
 
 corners/commands.txt (`corners`, likewise) is about what commands say with -v and -Q, files that there are not, and
 commands that are read one by one; jobs that were just cancelled were looked at again once accounting had them.
