@@ -365,13 +365,50 @@ fn a_changed_cluster_that_can_not_be_written_is_not_taken_for_the_former() {
     limit_files(&env, &engine, "1048576");
     update("30:00");
     let said = plan().code(5).stderr;
-    for part in ["  asked   lab", "could not write ", "yard engine stop lab"] {
+    for part in ["  asked   lab", "could not write ", "make room there"] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    limit_files(&env, &engine, "unlimited");
+    wait_until("it is known again", || {
+        let said = plan();
+        said.status == 3 && said.stdout.contains("PartitionTimeLimit")
+    });
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
+/// Nothing of it ran: it failed for what passes.
+#[test]
+fn a_job_waits_for_room_for_its_processes() {
+    let test = "a_job_waits_for_room_for_its_processes";
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "lab", "--nodes", "1"])
+        .success();
+    env.set_var("TRAINYARD_ENGINE", "lab");
+    let hosts = children(&env.trainyard_home().join("state"));
+    let engine = hosts[0].join("lab");
+    if !engine.join("nodes/hosts").exists() {
+        return skip(test, "nodes are not isolated here");
+    }
+    let disk = match FailingDisk::new(&engine.join("nodes/node1/jobs"), 1) {
+        Ok(disk) => disk,
+        Err(error) => return skip(test, &format!("no small disk can be mounted ({error})")),
+    };
+    // One that was there before does not see the disk.
     for verb in ["stop", "start"] {
         env.yard(&["engine", verb, "lab"]).success();
     }
-    let said = plan().code(3);
-    assert!(said.stdout.contains("PartitionTimeLimit"), "{said:?}");
+    disk.fill().expect("it can be filled");
+    env.slurm("sbatch", &["--wrap", "true"]).success();
+    let log = engine.join("engine.log");
+    wait_until("it waits for room", || {
+        let said = fs::read_to_string(&log).unwrap_or_default();
+        said.contains("waits for room for its job's processes")
+    });
+    disk.make_room().expect("it was filled");
+    let state = || {
+        env.slurm("sacct", &["-X", "-n", "-P", "-o", "state"])
+            .stdout
+    };
+    wait_until("it has run", || state() == "COMPLETED\n");
     env.yard(&["engine", "stop", "lab"]).success();
 }

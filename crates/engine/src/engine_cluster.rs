@@ -241,8 +241,8 @@ impl EngineCluster {
         }
     }
 
-    /// Hands out the document that it goes by, where that is no longer the one in the engine's folder.
-    pub(crate) fn hand_out(&self, folder: &EngineFolder) {
+    /// Hands out the document that it goes by, where that is no longer the one in the engine's folder: whether it could.
+    pub(crate) fn hand_out(&self, folder: &EngineFolder) -> bool {
         let path = folder.changed_cluster();
         let changed = self.file.as_ref().filter(|_| self.file != self.written);
         let done = match changed {
@@ -252,11 +252,12 @@ impl EngineCluster {
                 done => done,
             },
         };
-        if let Err(error) = done {
+        if let Err(error) = &done {
             let path = path.display();
             tracing::warn!("what the cluster is now could not be written to {path}: {error}");
             take_back(folder);
         }
+        done.is_ok()
     }
 
     /// What can't be so in its file and was not so in that of the former, both with what `sacctmgr` keeps.

@@ -244,12 +244,14 @@ fn open(
             (None, Some(accounting)) => cluster.with_accounting(&accounting),
             (None, None) => cluster,
         };
-        cluster.hand_out(folder);
+        let is_handed_out = cluster.hand_out(folder);
         let (state, running, clock) = recover::read(&store, &cluster, now)?;
         let events = store.node_events(true)?;
-        Ok((store, cluster, state, running, clock, events))
+        let hand_out_at = (!is_handed_out).then_some(now);
+        let read = (state, running, clock, events);
+        Ok((store, cluster, read, hand_out_at))
     });
-    let (store, cluster, state, running, clock, open_events) = match opened {
+    let (store, cluster, (state, running, clock, open_events), hand_out_at) = match opened {
         Ok(opened) => opened,
         Err(error) => return Err((error, fork_server)),
     };
@@ -306,6 +308,7 @@ fn open(
         unread: Unread::default(),
         adopted: crate::owner::Adopted::default(),
         retry_networks_at: None,
+        hand_out_at,
         mail: crate::owner::MailQueue::default(),
         statistics: crate::owner::Statistics::since(now),
         parts: crate::shared_parts::SharedParts::default(),

@@ -168,9 +168,7 @@ pub(crate) fn changed_of_engine(
             return Err(Failure::new(FailureKind::Io, what)
                 .asked(engine)
                 .there(format!("it could not write {}", path.display()))
-                .todo(format!(
-                    "make room there, then: yard engine stop {engine}; yard engine start {engine}"
-                )));
+                .todo("make room there: the engine tries again every ten seconds"));
         }
         Ok(ClusterText {
             name: engine.to_owned(),

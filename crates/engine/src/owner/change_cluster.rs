@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 const NO_NODE: &str = "Invalid node name specified";
 /// What Slurm says of a partition that there is not.
 const NO_PARTITION: &str = "Invalid partition name specified";
+/// Until it is tried again to hand out a changed cluster that could not be written.
+const HAND_OUT_PAUSE: Seconds = Seconds(10);
 
 impl Owner {
     /// Changes nodes or partitions: all that is asked, or nothing; but what can be done of nodes that are
@@ -372,8 +374,20 @@ impl Owner {
         if let Err(error) = self.isolation.update(cluster.node_names()) {
             tracing::warn!("names of new nodes were not written: {error}");
         }
-        cluster.hand_out(&self.folder);
         self.cluster = cluster;
+        self.hand_out(at);
+    }
+
+    /// Hands out what the cluster is now, and what could not be written before once that may be so.
+    pub(super) fn hand_out_again(&mut self, now: Timestamp) {
+        if self.hand_out_at.is_some_and(|at| at <= now) {
+            self.hand_out(now);
+        }
+    }
+
+    fn hand_out(&mut self, now: Timestamp) {
+        let done = self.cluster.hand_out(&self.folder);
+        self.hand_out_at = (!done).then(|| now + HAND_OUT_PAUSE);
     }
 }
 

@@ -83,6 +83,7 @@ impl Owner {
             &mut self.sweep_at,
             &mut self.retry_at,
             &mut self.retry_networks_at,
+            &mut self.hand_out_at,
         ];
         for moment in waiters.chain(own.into_iter().flatten()) {
             shift(moment, by_ms);

@@ -151,6 +151,8 @@ pub(crate) struct Owner {
     pub(crate) adopted: Adopted,
     /// When networks that could not be made are tried again.
     pub(crate) retry_networks_at: Option<Timestamp>,
+    /// When the changed cluster that could not be written is written again.
+    pub(crate) hand_out_at: Option<Timestamp>,
     /// From SIGTERM to SIGKILL, where the cluster is not asked.
     pub(crate) set_kill_wait_ms: Option<u64>,
     /// Mail about jobs.
@@ -375,6 +377,7 @@ impl Owner {
         self.release_abandoned(turn);
         self.sweep(turn.now);
         self.look_at_networks(turn);
+        self.hand_out_again(turn.now);
     }
 
     /// Time until something is due; `None`: nothing is.
@@ -392,6 +395,7 @@ impl Owner {
             self.cpus.barred.next_look(),
             self.adopted.next_look(),
             self.retry_networks_at,
+            self.hand_out_at,
         ];
         let now = self.clock.now();
         let left = |due: Timestamp| {

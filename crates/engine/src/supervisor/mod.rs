@@ -178,7 +178,9 @@ impl Supervisor {
         }
         let mut namespace = None;
         if result.is_ok() {
-            match JobNamespace::enter(spec) {
+            let is_over = || spec.deadline.is_some_and(|end| end <= BootTime::now());
+            let mut stop = || is_called(&self.signals) || control.is_called() || is_over();
+            match enter_namespace(spec, &mut stop) {
                 Ok(entered) => namespace = entered,
                 Err(error) => {
                     let why = task_files::words(&error);
@@ -275,6 +277,27 @@ impl Supervisor {
 
     fn is_orphan(&self) -> bool {
         process::parent_of_this() != self.parent
+    }
+}
+
+/// Enters the namespace of the step's job. On a full disk it waits for room, as long as nothing stops the step: what is
+/// given up here fails the job, of which nothing ran.
+fn enter_namespace(
+    spec: &StepSpec,
+    stop: &mut dyn FnMut() -> bool,
+) -> io::Result<Option<JobNamespace>> {
+    let mut is_said = false;
+    loop {
+        match JobNamespace::enter(spec) {
+            Err(error) if may_pass(&error) && !stop() => {
+                if !is_said {
+                    tracing::warn!(step = %spec.key(), "it waits for room for its job's processes: {error}");
+                    is_said = true;
+                }
+                std::thread::sleep(ROOM_PAUSE);
+            }
+            entered => return entered,
+        }
     }
 }
 
