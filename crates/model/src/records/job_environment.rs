@@ -437,7 +437,8 @@ mod tests {
             });
             let started = StartedJob {
                 record: &record,
-                ..started
+                allocation: &allocation,
+                ..*job
             };
             assert_eq!(of(&salloc_variables(&started)), ["4", "1(x4)"]);
         });
