@@ -164,7 +164,9 @@ fn unset_note(plan: &Plan, is_set: &dyn Fn(&str) -> bool) -> Option<String> {
     let all = rest
         .iter()
         .fold(format!("${first}"), |all, name| format!("{all}, ${name}"));
-    let unless = if environment.modules.value.is_empty() {
+    let unless = if environment.container.is_some() {
+        ", unless the image sets it"
+    } else if environment.modules.value.is_empty() {
         ""
     } else {
         ", unless a module sets it"

@@ -127,6 +127,8 @@ fn what_a_run_sets_holds_over_the_images_variables() {
     let printed = env.yard(&["run"]).success();
     let said = "of the run file rank 0 token 9 left of the image home /";
     assert!(printed.contains(said), "{printed}");
+    let note = "$LEFT in the command is empty, unless the image sets it";
+    assert!(printed.contains(note), "{printed}");
     let shown = env.yard(&["shell", "--", "sh", "-c", line]).success();
     assert!(
         shown.contains("of the run file rank 77 token 9 left"),
