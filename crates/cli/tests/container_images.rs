@@ -261,6 +261,7 @@ case "$1" in
     until [ -e "$store/built.Dockerfile.one" -a -e "$store/built.Dockerfile.two" ]; do sleep 0.02; done ;;
   create) echo "$2" ;;
   export) tar -c -C "$store/$2" mark ;;
+  image) ;;
   rm) ;;
   rmi) rm -r "$store/$2" ;;
   run) exit 0 ;;

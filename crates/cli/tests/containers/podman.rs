@@ -117,6 +117,7 @@ fn ranks_of_two_nodes_in_podman() {
         env.write("yard.toml", &text);
     };
     env.write("shared/note", "seen\n");
+    env.write("image/ch/environment", "RANK=77\nWORD=of the image\n");
     let says = "echo rank $RANK of $WORLD_SIZE with $WORD; cat /etc/mark /shared/note; \
                 echo own > /etc/own; echo no > /shared/no || cat /etc/own; \
                 echo weights > $YARD_CHECKPOINTS/step-$RANK";
@@ -142,6 +143,19 @@ fn ranks_of_two_nodes_in_podman() {
         let saved = folder.join(format!("checkpoints/step-{rank}"));
         assert_eq!(fs::read_to_string(saved).unwrap(), "weights\n");
     }
+    // The variables of an image that Podman itself has built.
+    env.write(
+        "Dockerfile",
+        "FROM scratch\nCOPY image /\nENV GREETING=\"of the image\" RANK=77\n",
+    );
+    let own = env.write(
+        "own.toml",
+        "launcher = \"srun\"\ncommand = [\"sh\", \"-c\", \"echo $GREETING, rank $RANK\"]\n[resources]\ntime = \"5m\"\n\
+         [environment.container]\nruntime = \"podman\"\nimage = \"Dockerfile\"\n",
+    );
+    let printed = env.yard(&["run", "--on", "lab", own.to_str().unwrap()]);
+    let printed = printed.success();
+    assert!(printed.contains("[0] of the image, rank 0"), "{printed}");
     // The other ignores that it is told to end.
     write(
         1,

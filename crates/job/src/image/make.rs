@@ -261,9 +261,13 @@ fn steps(
         }
         ContainerRuntime::Podman => {
             // Only podman itself reads its storage: the image is copied out of it into a folder. What was built for
-            // that alone, under a name that no other build has, leaves it.
+            // that alone, under a name that no other build has, leaves it. A folder has no configuration: the image's
+            // variables go where `ch-convert` leaves them.
             const EXPORT: &str = "set -e -o pipefail\nmkdir \"$2\"\nid=$(podman create \"$1\" true)\n\
-                trap 'podman rm \"$id\"' EXIT\npodman export \"$id\" | tar -x -C \"$2\"";
+                trap 'podman rm \"$id\"' EXIT\npodman export \"$id\" | tar -x -C \"$2\"\n\
+                set=$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' \"$1\" |\n  \
+                sed -n '/^[A-Za-z_][A-Za-z0-9_]*=/p')\n\
+                [ -z \"$set\" ] || { mkdir -p \"$2/ch\"; printf '%s\\n' \"$set\" >\"$2/ch/environment\"; }";
             const LEAVE: &str = "trap 'podman rmi \"$1\"' EXIT\n(\n";
             let export =
                 |script: &str, name: &str| and(words(&["-c", script, "bash", name]), &[made]);
@@ -345,16 +349,19 @@ mod tests {
             recipe(),
             ContainerRuntime::Podman,
             expect![[r#"
-            podman build --tag localhost/trainyard-9f --file /home/me/Dockerfile /home/me
-            bash -c trap 'podman rmi "$1"' EXIT
-            (
-            set -e -o pipefail
-            mkdir "$2"
-            id=$(podman create "$1" true)
-            trap 'podman rm "$id"' EXIT
-            podman export "$id" | tar -x -C "$2"
-            ) bash localhost/trainyard-9f /cache/images/9f/image
-        "#]],
+                podman build --tag localhost/trainyard-9f --file /home/me/Dockerfile /home/me
+                bash -c trap 'podman rmi "$1"' EXIT
+                (
+                set -e -o pipefail
+                mkdir "$2"
+                id=$(podman create "$1" true)
+                trap 'podman rm "$id"' EXIT
+                podman export "$id" | tar -x -C "$2"
+                set=$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$1" |
+                  sed -n '/^[A-Za-z_][A-Za-z0-9_]*=/p')
+                [ -z "$set" ] || { mkdir -p "$2/ch"; printf '%s\n' "$set" >"$2/ch/environment"; }
+                ) bash localhost/trainyard-9f /cache/images/9f/image
+            "#]],
         );
         check(
             recipe(),
@@ -373,7 +380,10 @@ mod tests {
                 mkdir "$2"
                 id=$(podman create "$1" true)
                 trap 'podman rm "$id"' EXIT
-                podman export "$id" | tar -x -C "$2" bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
+                podman export "$id" | tar -x -C "$2"
+                set=$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$1" |
+                  sed -n '/^[A-Za-z_][A-Za-z0-9_]*=/p')
+                [ -z "$set" ] || { mkdir -p "$2/ch"; printf '%s\n' "$set" >"$2/ch/environment"; } bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
             "#]],
         );
     }

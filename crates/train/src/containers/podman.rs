@@ -32,6 +32,10 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     }
     let volumes = container.mounts.iter();
     words.extend(volumes.map(|mount| format!("--volume={}", mount.colons())));
+    if container.has_environment && !container.is_own {
+        // What the rank brings holds over these.
+        words.push(format!("--env-file={}/ch/environment", container.image));
+    }
     let names = variables.iter();
     words.extend(names.map(|name| format!("--env={name}")));
     if !container.home.is_empty() {

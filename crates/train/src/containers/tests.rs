@@ -281,26 +281,27 @@ fn charliecloud_and_podman() {
         image(),
         None,
         expect![[r#"
-        podman
-        run
-        --rm
-        --network=host
-        --pid=host
-        --ipc=host
-        --device=nvidia.com/gpu=all
-        --volume=/scratch/t/x/tmp:/tmp
-        --volume=/runs/x:/runs/x
-        --volume=/scratch/t/x:/scratch/t/x
-        --volume=/scratch/t/x/data:/data:ro
-        --env=RANK
-        --env=HOME=/scratch/t/x/home
-        --workdir=/runs/x/code
-        --further
-        --rootfs
-        /images/torch:O
-        python3
-        train.py
-    "#]],
+            podman
+            run
+            --rm
+            --network=host
+            --pid=host
+            --ipc=host
+            --device=nvidia.com/gpu=all
+            --volume=/scratch/t/x/tmp:/tmp
+            --volume=/runs/x:/runs/x
+            --volume=/scratch/t/x:/scratch/t/x
+            --volume=/scratch/t/x/data:/data:ro
+            --env-file=/images/torch/ch/environment
+            --env=RANK
+            --env=HOME=/scratch/t/x/home
+            --workdir=/runs/x/code
+            --further
+            --rootfs
+            /images/torch:O
+            python3
+            train.py
+        "#]],
     );
 }
 

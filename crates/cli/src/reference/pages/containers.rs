@@ -72,7 +72,8 @@ const COMMON: &str = r#"With every runtime:
   names begin with `SLURM_`, `PMI_`, `PMIX_`, `OMPI_`, `CUDA_`, `NVIDIA_`, `NCCL_`, `YARD_` and the like.
   Other variables of the node stay outside, but for Charliecloud and Pyxis, which hand on all: of
   Charliecloud's those are removed that lead an image's programs astray. What a rank has from outside holds where
-  the image sets the same variable. Values never stand in a command line.
+  the image sets the same variable. Charliecloud and Podman, which start from folders, find the image's own in
+  `/ch/environment` there. Values never stand in a command line.
 - The rank wrapper, which hands on signals and writes down how a rank ended, stays outside of the
   container; with Pyxis, where `srun` itself starts the containers, it runs inside, and the image needs a C
   library as new as that of `yard`. No command of Slurm is needed in an image.
