@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use sys::process::PidFd;
 
 /// A supervisor that does not answer for so long, or has not begun, is reported, and goes on being asked: it may
-/// have been stopped, or may wait for what comes before it.
+/// wait for what comes before it. One that was stopped is let go on.
 const LONGEST: Duration = Duration::from_secs(10);
 /// Between two looks at what waits.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -24,6 +24,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 /// What has waited for longer than this is looked at less often.
 const SOON: Duration = Duration::from_secs(1);
+
+const SIGCONT: i32 = 18;
 
 /// So long a call waits for whoever caused it to end.
 const LONGEST_CALLER: Duration = Duration::from_millis(100);
@@ -213,6 +215,10 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
     let error = match record::look(engine, word.key) {
         Ok(Some(found)) if found.exit.is_some() => return true,
         Ok(Some(found)) if matches!(lives(&found.holder), Ok(false)) => return true,
+        Ok(Some(found)) if late && is_stopped(&found.holder) => {
+            go_on(&found.holder);
+            io::ErrorKind::TimedOut.into()
+        }
         Ok(Some(_)) if word.sent.is_some() => io::ErrorKind::TimedOut.into(),
         Ok(Some(found)) => match Sent::new(&found.socket, &word.call) {
             Ok(sent) => {
@@ -265,6 +271,21 @@ impl Sent {
             }
         }
         Ok(None)
+    }
+}
+
+fn is_stopped(holder: &PidFile) -> bool {
+    holder.boot_id == sys::boot_id() && sys::process::is_stopped(holder.pid)
+}
+
+/// Lets a supervisor go on that was stopped, by its own step perhaps.
+fn go_on(holder: &PidFile) {
+    match PidFd::open(holder.pid) {
+        Ok(process) if process.start_time() == holder.start_time => {
+            // Gone in between is as good.
+            let _gone = process.signal(SIGCONT);
+        }
+        Ok(_) | Err(_) => {}
     }
 }
 
@@ -328,6 +349,39 @@ mod tests {
         take_in(&mut words, Order::Forget(key(1)));
         let left: Vec<SupervisorKey> = words.iter().map(|word| word.key).collect();
         assert_eq!(left, [key(2)]);
+    }
+
+    /// A process of its step may stop a supervisor: until it went on it heard of no cancel.
+    #[test]
+    fn one_that_was_stopped_for_long_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = EngineFolder::new(folder.path());
+        let key = key(1);
+        let path = key.record(&engine);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut supervisor = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = supervisor.id();
+        let holder = PidFile {
+            pid,
+            start_time: sys::process::start_time(pid).unwrap(),
+            ..PidFile::of_this_process(sys::boot_id())
+        };
+        let _record = Record::claim(path, key, &holder, None).unwrap();
+        sys::process::signal(pid, 19).unwrap();
+        while !sys::process::is_stopped(pid) {
+            thread::yield_now();
+        }
+        let mut words = Vec::new();
+        take_in(&mut words, Order::Carry(key, SupervisorCall::Kill, None));
+        assert!(!deliver(&engine, &mut words[0]));
+        assert!(sys::process::is_stopped(pid));
+        words[0].since = Instant::now().checked_sub(LONGEST + LONGEST).unwrap();
+        assert!(!deliver(&engine, &mut words[0]));
+        while sys::process::is_stopped(pid) {
+            thread::yield_now();
+        }
+        supervisor.kill().unwrap();
+        supervisor.wait().unwrap();
     }
 
     /// A script's own `scontrol requeue` was ended before it had exited, as if it had failed.

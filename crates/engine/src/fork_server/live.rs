@@ -23,6 +23,11 @@ const REAPING_PAUSE: Duration = Duration::from_millis(10);
 /// Longest reaping: what can't be killed for so long hangs in the kernel.
 const LONGEST_REAPING: Duration = Duration::from_secs(5);
 
+/// A supervisor that was stopped for so long, by a process of its step perhaps, is let go on: it has a time limit to
+/// keep.
+const LONGEST_STOP: Duration = Duration::from_secs(10);
+const SIGCONT: i32 = 18;
+
 struct Live {
     engine: UnixStream,
     pool: ChildPool,
@@ -32,6 +37,8 @@ struct Live {
     /// left behind lives.
     lost: Vec<SupervisorKey>,
     reaping_since: Option<Instant>,
+    /// Supervisors that were stopped, and when that was heard of.
+    stopped: Vec<(u32, Instant)>,
 }
 
 /// From the fork to the engine's end.
@@ -58,6 +65,7 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
         folder: folder.to_owned(),
         lost: Vec::new(),
         reaping_since: None,
+        stopped: Vec::new(),
     };
     loop {
         live.wait(&signals)?;
@@ -75,6 +83,7 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
         while signals.next().is_some() {}
         live.reap();
         live.reap_orphans();
+        live.continue_stopped();
         if !open {
             // An engine that never came so far as to start anything would die again.
             return if served {
@@ -95,7 +104,9 @@ impl Live {
         poll.add(&self.engine, Interest::Read);
         poll.add(signals, Interest::Read);
         let busy = self.pool.watch(&mut poll);
-        poll.wait(rest.into_iter().chain(reaping).min())?;
+        let stopped = self.stopped.iter();
+        let stopped = stopped.map(|(_, since)| LONGEST_STOP.saturating_sub(since.elapsed()));
+        poll.wait(rest.into_iter().chain(reaping).chain(stopped).min())?;
         let spoke: Vec<u32> = (2..)
             .zip(busy)
             .filter_map(|(place, pid)| poll.readable(place).then_some(pid))
@@ -131,6 +142,22 @@ impl Live {
                 self.reaping_since.get_or_insert_with(Instant::now);
             }
         }
+    }
+
+    /// Lets supervisors go on that have been stopped for long.
+    fn continue_stopped(&mut self) {
+        while let Some(pid) = process::stopped_child() {
+            self.stopped.push((pid, Instant::now()));
+        }
+        self.stopped.retain(|(pid, since)| {
+            let is_due = since.elapsed() >= LONGEST_STOP;
+            if is_due && self.pool.has(*pid) && process::is_stopped(*pid) {
+                tracing::warn!("supervisor {pid} was stopped, and goes on");
+                // Gone in between is as good.
+                let _gone = process::signal(*pid, SIGCONT);
+            }
+            !is_due
+        });
     }
 
     /// Ends what lost supervisors left behind, then tells of their end.

@@ -5,8 +5,14 @@ use crate::own_processes::OwnProcesses;
 use std::collections::BTreeSet;
 use std::io;
 use sys::process;
+use sys::signals::SIGKILL;
 
 const SIGSTOP: i32 = 19;
+
+/// So many orphans are killed before they are reaped.
+const MOST_ORPHANS: usize = 200;
+/// So often no other one came: it seems that none will.
+const QUIET: u32 = 3;
 
 /// By what a step's processes are known.
 pub(super) struct StepProcesses<'a> {
@@ -37,17 +43,55 @@ impl<'a> StepProcesses<'a> {
         }
     }
 
-    /// Whether some may be no descendants of this process.
-    pub(super) fn may_be_elsewhere(&self) -> bool {
-        self.namespace.is_some()
-    }
-
     /// Sends a signal to every process of the step. Forks that race with this may be missed: who must
     /// reach all asks again until [`StepProcesses::list`] is empty.
     pub(super) fn signal_all(&self, signal: i32) {
         for pid in self.list() {
             send(pid, signal);
         }
+    }
+
+    /// Kills every process of the step. What forks and ends over and over is gone before a look at all processes comes
+    /// to its end, and another one is there: it comes to this process each time, and what came is killed at once.
+    pub(super) fn kill_all(&self) {
+        self.signal_all(SIGKILL);
+        let mut killed = BTreeSet::new();
+        let mut quiet = 0;
+        // What was killed stays in the list until it is reaped, and makes it long.
+        while quiet < QUIET && killed.len() < MOST_ORPHANS {
+            let new = self.orphans(&killed);
+            quiet = if new.is_empty() { quiet + 1 } else { 0 };
+            for pid in new {
+                send(pid, SIGKILL);
+                killed.insert(pid);
+            }
+        }
+    }
+
+    /// Whether none is left, as far as can be seen; `has_children`: this process has some, as `wait` said just now.
+    pub(super) fn are_gone(&self, has_children: bool) -> bool {
+        if !has_children && self.namespace.is_none() {
+            return true;
+        }
+        if !self.list().is_empty() || !self.orphans(&BTreeSet::new()).is_empty() {
+            return false;
+        }
+        // The lists may miss the one that there is while it forks and ends.
+        let listed = process::listed_children(std::process::id());
+        !has_children || listed.is_none_or(|listed| !listed.is_empty())
+    }
+
+    /// What this process and the keeper of the namespace have as children of the step's now, in a short look; without
+    /// those that are known.
+    fn orphans(&self, known: &BTreeSet<u32>) -> Vec<u32> {
+        let listed = |pid| process::listed_children(pid).unwrap_or_default();
+        let mut found = listed(std::process::id());
+        found.retain(|pid| !known.contains(pid) && !self.own.has(*pid));
+        if let Some((keeper, hosts)) = &self.namespace {
+            let below = listed(*keeper).into_iter();
+            found.extend(below.filter(|pid| !known.contains(pid) && is_in(hosts, *pid)));
+        }
+        found
     }
 
     /// Stops every process of the step. What is stopped forks no more, so that rounds come to an end.
@@ -73,16 +117,18 @@ impl<'a> StepProcesses<'a> {
         let Some((keeper, hosts)) = &self.namespace else {
             return found;
         };
-        let is_of_step = |pid: &u32| {
-            let host = process::namespace_of(*pid, "uts");
-            host.is_some_and(|host| hosts.contains(&host))
-        };
         let mut orphans = process::children(*keeper);
-        orphans.retain(is_of_step);
+        orphans.retain(|pid| is_in(hosts, *pid));
         found.extend(process::descendants_of_all(&orphans, &belongs));
         found.extend(orphans);
         found
     }
+}
+
+/// Whether a process is in one of these namespaces of host names.
+fn is_in(hosts: &BTreeSet<u64>, pid: u32) -> bool {
+    let host = process::namespace_of(pid, "uts");
+    host.is_some_and(|host| hosts.contains(&host))
 }
 
 /// Sends a signal; that the process is gone already is no error, and nothing could be done

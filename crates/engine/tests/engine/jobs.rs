@@ -32,6 +32,10 @@ pub const TESTS: &[Test] = &[
     ("jobs::dependency", dependency),
     ("jobs::two_clients_one_engine", two_clients_one_engine),
     ("jobs::two_virtual_nodes", two_virtual_nodes),
+    (
+        "jobs::what_forks_and_ends_over_and_over_ends_with_its_job",
+        forks_over_and_over,
+    ),
 ];
 
 fn scancel(job: model::JobId) -> CancelRequest {
@@ -54,6 +58,21 @@ fn runs_and_is_recorded() {
     assert_eq!(text, format!("hello\n{}\n", house.work().display()));
     let steps = client.steps(job).unwrap();
     assert_eq!(steps.len(), 1);
+}
+
+/// It was gone before a look at all processes came to its end, and lived on as another one.
+fn forks_over_and_over() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "perl -MPOSIX -e 'setsid; open(F, \">lock\"); flock(F, 2); open(B, \">begun\"); close B; \
+         for (;;) { my $p = fork; POSIX::_exit(0) if $p }' & until [ -e begun ]; do sleep 0.02; done",
+    );
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    // Each that it forks has the lock.
+    let lock = std::fs::File::open(house.work().join("lock")).unwrap();
+    assert!(lock.try_lock().is_ok());
 }
 
 fn knows_its_environment() {

@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::house::{House, all, ended, is_there, limit, running, until};
 use api::{CancelRequest, Selector};
-use model::{JobId, Outcome};
+use model::{JobId, Outcome, Seconds, TimeLimitRequest};
 
 const SIGSTOP: i32 = 19;
 const SIGCONT: i32 = 18;
@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
         a_limit_is_said_again,
     ),
     ("stopped::an_idle_one_that_is_stopped_gets_no_step", idle),
+    (
+        "stopped::slow::one_that_its_own_job_stopped_keeps_the_limit",
+        by_its_own_job,
+    ),
 ];
 
 fn cancel(job: JobId) -> CancelRequest {
@@ -90,6 +94,17 @@ fn a_limit_is_said_again() {
     let mut client = house.client();
     running(&mut client, job);
     sys::process::signal(holder.pid, SIGCONT).unwrap();
+    let (outcome, _) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
+}
+
+/// The job ran on for ever.
+fn by_its_own_job() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("kill -STOP $PPID; exec sleep 1000");
+    submission.request.time = Some(TimeLimitRequest::Limit(Seconds(1)));
+    let job = client.submit(submission).unwrap();
     let (outcome, _) = ended(&mut client, job);
     assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
 }

@@ -61,19 +61,27 @@ pub fn children(pid: u32) -> Vec<u32> {
 /// Whether the kernel says that a process has no children, zombies either: then not all processes of the
 /// machine need be looked at, thousands of them perhaps. A list of some children may lack others that begin or
 /// end meanwhile (proc(5)), one without any is right. A kernel without such lists says nothing.
-fn is_childless(pid: u32) -> bool {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
-        return false;
-    };
+pub(super) fn is_childless(pid: u32) -> bool {
+    listed_children(pid).is_some_and(|listed| listed.is_empty())
+}
+
+/// The direct children of a process as the kernel lists them, in a moment and zombies too: some may be missing while
+/// others begin or end. None where it has no such lists.
+#[must_use]
+pub fn listed_children(pid: u32) -> Option<Vec<u32>> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let mut listed = Vec::new();
     let mut seen = 0;
     for thread in threads {
-        let list = thread.and_then(|thread| std::fs::read(thread.path().join("children")));
-        if !list.is_ok_and(|list| list.is_empty()) {
-            return false;
-        }
+        let list = thread.and_then(|it| std::fs::read_to_string(it.path().join("children")));
+        let list = list.ok()?;
+        listed.extend(
+            list.split_ascii_whitespace()
+                .filter_map(|it| it.parse::<u32>().ok()),
+        );
         seen += 1;
     }
-    seen > 0
+    (seen > 0).then_some(listed)
 }
 
 /// The numbers of all processes, zombies too.

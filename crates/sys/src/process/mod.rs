@@ -19,7 +19,9 @@ pub(crate) mod user_namespace;
 mod user_networks;
 
 pub use as_user::as_user;
-pub use descendants::{all, children, descendants, descendants_of_all, descendants_where};
+pub use descendants::{
+    all, children, descendants, descendants_of_all, descendants_where, listed_children,
+};
 pub use doing::{Doing, doing};
 pub use environment::first_variable;
 pub use find_program::find_program;
@@ -28,7 +30,7 @@ pub use node_view::NodeView;
 pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
 pub use pid_namespace::{keep_pid_namespace, namespace_of, pid_namespace};
-pub use reap::{Reaped, Used, reap, wait};
+pub use reap::{Reaped, Used, reap, stopped_child, wait};
 pub use spawn::{Spawn, Spawned, User};
 pub use stat::{
     has_begun_to_end, is_ending, is_same, is_stopped, lives, parent, session, start_time,

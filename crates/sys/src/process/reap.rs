@@ -70,6 +70,25 @@ pub fn reap() -> Reaped {
     }
 }
 
+/// One child that was stopped since this was last asked, whichever; does not wait.
+#[must_use]
+pub fn stopped_child() -> Option<u32> {
+    loop {
+        // SAFETY: plain numbers and pointers, for which zeros are values.
+        let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let asked = libc::WSTOPPED | libc::WNOHANG;
+        // SAFETY: `told` lives here.
+        if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut told, asked) } == 0 {
+            // SAFETY: the system filled it in, or it is all zeros.
+            let pid = unsafe { told.si_pid() };
+            return u32::try_from(pid).ok().filter(|pid| *pid > 0);
+        }
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return None;
+        }
+    }
+}
+
 /// Waits for one child to end and takes its `wait` status; `None` where it is no child.
 #[must_use]
 pub fn wait(pid: u32) -> Option<i32> {

@@ -232,8 +232,7 @@ impl<'a> Run<'a> {
         if self.tasks.iter().any(|task| task.status.is_none()) {
             return false;
         }
-        let may_be = children || self.processes.may_be_elsewhere();
-        if may_be && !self.processes.list().is_empty() {
+        if !self.processes.are_gone(children) {
             // The tasks decide how long a step lives; what they left behind is killed.
             self.ending.kill(BootTime::now());
             return false;
@@ -259,7 +258,7 @@ impl<'a> Run<'a> {
                 self.processes.signal_all(SIGCONT);
                 self.processes.signal_all(SIGTERM);
             }
-            Due::Kill => self.processes.signal_all(SIGKILL),
+            Due::Kill => self.processes.kill_all(),
         }
     }
 

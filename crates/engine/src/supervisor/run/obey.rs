@@ -54,7 +54,7 @@ impl Obey for Run<'_> {
             relay.send(&FromSupervisor::NodeLost(node.to_string()));
         }
         if !self.spec.no_kill {
-            self.processes.signal_all(SIGKILL);
+            self.processes.kill_all();
         }
     }
 
