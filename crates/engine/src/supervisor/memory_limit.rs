@@ -118,7 +118,7 @@ impl MemoryLimit {
             return None;
         }
         watched.next = Instant::now() + LOOK;
-        let held = sys::process::memory_of(&processes.list());
+        let held = sys::process::memory_of(&processes.list(), watched.bytes);
         watched.peak = watched.peak.max(held);
         let excess = |bound, held, allowed| {
             (held > allowed).then_some(Excess {

@@ -75,14 +75,34 @@ pub fn tree_usage(roots: &[u32]) -> Vec<TreeUsage> {
     roots.iter().map(usage).collect()
 }
 
-/// Bytes of memory that these processes hold: what each has for itself, and the most that one shares.
+/// Bytes of memory that these processes hold: what each has for itself, and the most that one shares. Where what they
+/// share may be no part of that and matters, beside so many bytes that they may hold, each page is counted once, which
+/// takes the kernel a look at all of them.
 #[must_use]
-pub fn memory_of(pids: &[u32]) -> u64 {
-    let held = pids.iter().filter_map(|pid| memory(*pid));
-    let (own, shared) = held.fold((0, 0), |(own, shared), held| {
-        (own + held.own, held.shared.max(shared))
-    });
-    own + shared
+pub fn memory_of(pids: &[u32], allowed: u64) -> u64 {
+    let held: Vec<(u32, Held)> = pids
+        .iter()
+        .filter_map(|pid| Some((*pid, memory(*pid)?)))
+        .collect();
+    let own: u64 = held.iter().map(|(_, held)| held.own).sum();
+    let shared = held.iter().map(|(_, held)| held.shared);
+    let least = own + shared.clone().max().unwrap_or(0);
+    let most = own + shared.sum::<u64>();
+    if least > allowed || most <= allowed / 2 {
+        return least;
+    }
+    let exact = held
+        .iter()
+        .map(|(pid, held)| in_proportion(*pid).unwrap_or(held.own));
+    exact.sum::<u64>().max(least)
+}
+
+/// Bytes of memory of a process, of each page the part that is its own.
+fn in_proportion(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 /// Bytes of memory of a process.
@@ -144,4 +164,43 @@ mod tests {
         assert!(usage[0].memory > 1 << 20, "{:?}", usage[0]);
         assert_eq!(usage[1], TreeUsage::default());
     }
+
+    /// What a process shares with none of the others counts as well.
+    #[test]
+    fn memory_that_is_shared_with_others_is_counted_once_and_other_is_counted() {
+        const MIB: u64 = 1 << 20;
+        // Pages of a file are shared to the kernel, also where one alone maps them.
+        let folder = tempfile::tempdir().unwrap();
+        let map = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, vec![1; 16 << 20]).unwrap();
+            Command::new("python3")
+                .args(["-c", MAPS])
+                .arg(&path)
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let mut children = ["a", "b"].map(map);
+        for child in &mut children {
+            let mut line = [0];
+            std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        }
+        let pids: Vec<u32> = children.iter().map(std::process::Child::id).collect();
+        let rough = memory_of(&pids, u64::MAX);
+        let exact = memory_of(&pids, rough + 1);
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(exact > rough + 8 * MIB, "{exact} {rough}");
+    }
+
+    const MAPS: &str = "\
+import mmap, sys, time
+file = open(sys.argv[1], 'r+b')
+held = mmap.mmap(file.fileno(), 0)
+sum(held[at] for at in range(0, len(held), 4096))
+print('', flush=True)
+time.sleep(60)";
 }
