@@ -9,7 +9,7 @@ use crate::{
 use model::{
     Accounting, AccountingTransaction, JobChange, JobId, JobRecord, JobRecordChange, NodeEvent,
     PriorityReport, Request, RequeueHold, ReservationRequest, RestartCount, SchedulerStatistics,
-    ShareRow, StepHolders, StepId, StepRecord, WaitStatus,
+    ShareRow, StepHolders, StepId, StepRecord, UsageOwner, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -248,6 +248,11 @@ pub enum Call {
         jobs: Vec<JobId>,
         /// What is set.
         change: JobRecordChange,
+    },
+    /// `sacctmgr modify … set RawUsage=0`: what these used until now counts no more. Answer: `done`.
+    ResetUsage {
+        /// Whose it is.
+        of: Vec<UsageOwner>,
     },
     /// The processes that hold running steps. Answer: `holders`.
     Holders {

@@ -797,7 +797,8 @@ fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
     env.write(
         "twice.sh",
         "#!/bin/bash\n[ \"$SLURM_RESTART_COUNT\" ] || { scontrol requeue $SLURM_JOB_ID; sleep 60; }\n\
-         srun true\nfor i in {1..20000}; do :; done\nexit 3\n",
+         scontrol update jobid=$SLURM_JOB_ID jobname=again\n\
+         srun bash -c 'for i in {1..20000}; do :; done'\nfor i in {1..20000}; do :; done\nexit 3\n",
     );
     let job = submit(
         &env,
@@ -826,6 +827,20 @@ fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
         "1|FAILED|of two\n"
     );
     assert_eq!(sacct(&["-X", "-s", "completed"]), "");
+    assert_eq!(sacct(&["-DX", "-o", "jobname"]), "twice.sh\nagain\n");
+    let named = |name| sacct(&["-DX", "-o", "state", "--name", name]);
+    assert_eq!(named("twice.sh"), "REQUEUED\n");
+    assert_eq!(named("again"), "FAILED\n");
+    let addresses = sacct(&["-o", "maxvmsize,maxvmsizetask,avevmsize"]);
+    let lines: Vec<Vec<&str>> = addresses
+        .lines()
+        .map(|line| line.split('|').collect())
+        .collect();
+    assert_eq!(lines[0], ["", "", ""]);
+    for row in &lines[1..] {
+        let size: u64 = row[0].trim_end_matches(['K', 'M', 'G']).parse().unwrap();
+        assert!(size > 0 && row[0] == row[2] && row[1] == "0", "{addresses}");
+    }
     let used = sacct(&["-o", "jobid,maxrss,totalcpu,priority,reason"]);
     let lines: Vec<Vec<&str>> = used.lines().map(|line| line.split('|').collect()).collect();
     let [start, batch, step] = &lines[..] else {

@@ -120,6 +120,6 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Events => ("DBD_GET_EVENTS", 1470),
         Call::Transactions => ("DBD_GET_TXN", 1446),
         Call::ModifyRecords { .. } => ("DBD_MODIFY_JOB", 1476),
-        Call::SetAccounting(_) => ("ACCOUNTING_UPDATE_MSG", 10001),
+        Call::SetAccounting(_) | Call::ResetUsage { .. } => ("ACCOUNTING_UPDATE_MSG", 10001),
     }
 }

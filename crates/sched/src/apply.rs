@@ -81,6 +81,7 @@ impl State {
                 self.barred_cpus = cpus;
                 self.bar_cpus();
             }
+            Event::UsageBeginsAnew { of, at } => self.usage_begins_anew(&of, at),
             Event::NodeMarked { node, mark } => self.mark_node(node, mark),
             Event::ReservationChanged { name, reservation } => {
                 self.reservation_changed(name, reservation.map(|it| *it));

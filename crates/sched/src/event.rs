@@ -133,6 +133,13 @@ pub enum Event {
     GpusBarred(Vec<model::GpuIndex>),
     /// CPUs of this machine that jobs of others have now: none of those that jobs here have.
     CpusBarred(BTreeSet<u32>),
+    /// What these used until now counts no more, for limits and shares.
+    UsageBeginsAnew {
+        /// Whose it is.
+        of: Vec<crate::Spender>,
+        /// Now.
+        at: Timestamp,
+    },
     /// Something was said of a node: it takes jobs from now on, or no more. What runs there goes on.
     NodeMarked {
         /// Which.

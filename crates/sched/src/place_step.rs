@@ -55,7 +55,15 @@ pub fn place_step(
 ) -> Result<Placement, StepRefusal> {
     refuse_gpus_of_none(request, job)?;
     let job = of_asked_types(request, job, cluster)?;
-    place(request, &job, running)
+    let placement = place(request, &job, running)?;
+    match request.reserved_ports {
+        0 => Ok(placement),
+        // As in a Slurm without `MpiParams`, once all else is there.
+        ports => Err(never(
+            "Requires more ports than can be reserved",
+            &format!("0 of the {ports} ports that are asked: programs choose their own here"),
+        )),
+    }
 }
 
 /// Places a step whose job has no GPUs of other types than it asks for.

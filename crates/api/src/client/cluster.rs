@@ -4,7 +4,7 @@ use super::{Client, confused};
 use crate::{Answer, Call, CallError, ClusterReport, EngineFacts};
 use model::{
     Accounting, AccountingTransaction, JobId, JobRecordChange, NodeEvent, ReservationRequest,
-    SchedulerStatistics, ShareRow,
+    SchedulerStatistics, ShareRow, UsageOwner,
 };
 
 impl Client {
@@ -147,5 +147,13 @@ impl Client {
         change: JobRecordChange,
     ) -> Result<(), CallError> {
         self.done(&Call::ModifyRecords { jobs, change }, true)
+    }
+
+    /// What these used until now counts no more.
+    ///
+    /// # Errors
+    /// No engine, a refusal: the caller may not.
+    pub fn reset_usage(&mut self, of: Vec<UsageOwner>) -> Result<(), CallError> {
+        self.done(&Call::ResetUsage { of }, true)
     }
 }

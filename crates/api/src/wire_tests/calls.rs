@@ -9,7 +9,7 @@ use model::{
     Account, AccountAssociation, AccountUser, Accounting, JobChange, JobId, JobRecordChange,
     JobStateName, LengthChange, LicenceResource, LimitChange, NameSign, NamesChange, Qos,
     RequeueHold, ReservationFlag, ReservationRequest, ReservedNodes, Seconds, Settings, StepId,
-    Timestamp, WaitStatus, Wckey,
+    Timestamp, UsageOwner, WaitStatus, Wckey,
 };
 
 const JOB: JobId = JobId(1);
@@ -262,6 +262,21 @@ pub(super) fn all() -> Vec<Call> {
         Call::ModifyRecords {
             jobs: vec![JOB],
             change: record_change(),
+        },
+        Call::ResetUsage {
+            of: vec![
+                UsageOwner::Qos {
+                    name: "qos".to_owned(),
+                },
+                UsageOwner::Account {
+                    account: "account".to_owned(),
+                },
+                UsageOwner::User {
+                    account: "account".to_owned(),
+                    user: "ann".to_owned(),
+                    partition: Some("partition".to_owned()),
+                },
+            ],
         },
         Call::Holders { job: Some(JOB) },
         Call::Statistics,

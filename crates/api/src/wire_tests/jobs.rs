@@ -161,6 +161,7 @@ pub(super) fn step() -> StepRecord {
             pages: amounts,
             read: amounts,
             written: amounts,
+            virtual_memory: Some(amounts),
         })),
         cancelled_by: Some(1),
         submit_line: text("srun x"),
@@ -176,6 +177,7 @@ fn usage() -> Usage {
         user: 1,
         system: 2,
         peak_memory: 3,
+        addresses: Some(4),
     }
 }
 
@@ -187,6 +189,7 @@ pub(super) fn history() -> JobHistory {
             state: JobStateName::Completed,
             partition: Some("partition".into()),
             qos: Some("qos".into()),
+            name: Some("name".into()),
             submitted: Timestamp(1),
             eligible: Some(Timestamp(2)),
             since: Timestamp(3),

@@ -203,6 +203,7 @@ fn step_request() -> StepRequest {
         }),
         kill_on_bad_exit: true,
         no_kill: true,
+        reserved_ports: 9,
     }
 }
 

@@ -234,8 +234,9 @@ your own since midnight, with their steps.
 /// What `--help` says below the options.
 const NOTES: &str = "\
 Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once. Tasks
-are counted when they end: MaxDiskRead is what came from a disk, not what was found in memory; sizes of
-address spaces are not counted. With states and moments, jobs are those that ran, waited or ended so in
+are counted when they end: MaxDiskRead is what came from a disk, not what was found in memory. MaxVMSize
+is the most that was seen of a task and all below it: they are looked at soon after their start, then ever
+less often, every 30 seconds at least. With states and moments, jobs are those that ran, waited or ended so in
 that time; with --starttime alone, at that moment. Jobs that could not have started yet are shown where
 they are named. No job has the id of an association: with -x none is shown.
 ";

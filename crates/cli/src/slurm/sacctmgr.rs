@@ -6,8 +6,8 @@ use super::named_input::{self, FIFO};
 use super::sacctmgr_facts::sacctmgr_facts;
 use super::sacctmgr_job::modify_jobs;
 use crate::printer::Printer;
-use api::Refusal;
-use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow, Timestamp};
+use api::{Client, Refusal};
+use model::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow, Timestamp, UsageReset};
 use runs::input_file;
 use std::io::{self, Write};
 use std::path::Path;
@@ -73,6 +73,11 @@ fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError
     }
     for attempt in 1.. {
         let mut accounting = client.accounting()?;
+        match asked.resets_usage(&accounting) {
+            Ok(None) => {}
+            Ok(Some(reset)) => return reset_usage(asked, reset, &mut client, printer),
+            Err(answer) => return Ok(print(asked, &answer, printer)),
+        }
         let mut facts = sacctmgr_facts(asked, &mut client, &accounting)?;
         facts.text.clone_from(&text);
         let answer = asked.answer(&mut accounting, &facts);
@@ -105,6 +110,28 @@ fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError
         }
     }
     Ok(1)
+}
+
+/// Has usage begin anew at 0, once a person has agreed; returns the exit status.
+fn reset_usage(
+    asked: &SacctmgrArgs,
+    reset: UsageReset,
+    client: &mut Client,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    printer.data(&reset.remark.unwrap_or_default());
+    if !asked.immediate && !has_agreed("Would you like to reset usage?", printer) {
+        printer.line(" Changes Discarded");
+        return Ok(0);
+    }
+    match reset.of {
+        Ok(of) => client.reset_usage(of)?,
+        Err(text) => {
+            printer.say(text.trim_end());
+            return Ok(1);
+        }
+    }
+    Ok(0)
 }
 
 fn print(asked: &SacctmgrArgs, answer: &SacctmgrAnswer, printer: &Printer) -> u8 {

@@ -146,7 +146,7 @@ fn of_a_newer_version() {
             error: local can't be reached
               there   engine in $TEST/yard/state/$HOST/main:
                       $TEST/yard/state/$HOST/main/store.sqlite was written by a newer yard (schema 99,
-                      known up to 20)
+                      known up to 21)
               do      use the newer yard; nothing was changed in the file
         "#]],
     );

@@ -6,8 +6,8 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::store::StoreError;
 use api::{ACCESS_DENIED, Answer, Refusal};
-use model::{Accounting, AccountingTransaction, JobId, JobRecordChange, Timestamp};
-use sched::Job;
+use model::{Accounting, AccountingTransaction, JobId, JobRecordChange, Timestamp, UsageOwner};
+use sched::{Event, Job, Member, Spender};
 
 impl Owner {
     /// What is kept, or what there is before anything was added.
@@ -52,6 +52,26 @@ impl Owner {
         self.store.set_accounting(next, &changes).map_err(failed)?;
         self.take_cluster(self.cluster.with_accounting(next), at);
         Ok(Answer::Done)
+    }
+
+    /// What these used until now counts no more.
+    pub(super) fn reset_usage(&mut self, of: Vec<UsageOwner>, at: Timestamp) -> Answer {
+        let spender = |owner| match owner {
+            UsageOwner::Qos { name } => Spender::Qos(name),
+            UsageOwner::Account { account } => Spender::Account(account),
+            UsageOwner::User {
+                account,
+                user,
+                partition,
+            } => Spender::Member(Member {
+                account,
+                user,
+                partition,
+            }),
+        };
+        let of = of.into_iter().map(spender).collect();
+        self.state.apply(Event::UsageBeginsAnew { of, at });
+        Answer::Done
     }
 
     /// Changes what is recorded of jobs: of all of them, or of none.

@@ -48,6 +48,7 @@ impl Act {
             Call::Stop => Act::Stop,
             Call::StepEnded { .. } => Act::ReportStep,
             Call::SetAccounting(_)
+            | Call::ResetUsage { .. }
             | Call::ChangeCluster(_)
             | Call::Reserve { .. }
             | Call::Unreserve { .. }

@@ -134,7 +134,10 @@ impl Terms {
             let submitted = "(jobs.submitted_at <= ?1 OR jobs.restarts > 0)";
             self.add(submitted, Value::Integer(until.0));
         }
-        self.one_of("jobs.name IN ?1", filter.names.as_deref());
+        self.one_of(
+            &of_a_start("jobs.name IN ?1", "name IN ?1"),
+            filter.names.as_deref(),
+        );
         self.one_of(
             "coalesce(jobs.account, '') IN ?1",
             filter.accounts.as_deref(),

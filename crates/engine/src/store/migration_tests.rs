@@ -16,6 +16,7 @@ const SCHEMA_14: &[u8] = include_bytes!("../../tests/engine/old_stores/schema14.
 pub(super) const SCHEMA_18: &[u8] = include_bytes!("../../tests/engine/old_stores/schema18.sqlite");
 const SCHEMA_19: &[u8] = include_bytes!("../../tests/engine/old_stores/schema19.sqlite");
 const SCHEMA_20: &[u8] = include_bytes!("../../tests/engine/old_stores/schema20.sqlite");
+const SCHEMA_21: &[u8] = include_bytes!("../../tests/engine/old_stores/schema21.sqlite");
 
 pub(super) fn copy(store: &[u8], folder: &Path) -> PathBuf {
     let path = folder.join("store.sqlite");
@@ -424,10 +425,27 @@ fn a_store_of_schema_19_keeps_everything_and_its_usage_is_of_all_partitions() {
     );
 }
 
+/// All starts of a job have its name until it gets another one.
+#[test]
+fn a_store_of_schema_20_keeps_everything() {
+    check(
+        SCHEMA_20,
+        &kept(
+            Some(1_795_770_972_242),
+            "Some(JobHeldUser)",
+            [1_795_770_972_237, 1_795_770_973_846],
+        ),
+        |store| {
+            let starts = store.starts(&[JobId(3)]).unwrap();
+            assert!(starts.len() == 2 && starts.iter().all(|(_, start)| start.name.is_none()));
+        },
+    );
+}
+
 #[test]
 fn a_store_of_the_present_schema_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let path = copy(SCHEMA_20, folder.path());
+    let path = copy(SCHEMA_21, folder.path());
     let (schema, ..) = counts(&path);
     let newest = super::migrations::MIGRATIONS.len();
     assert_eq!(
@@ -436,11 +454,11 @@ fn a_store_of_the_present_schema_is_kept() {
         "tests/engine/old_stores/make makes one"
     );
     check(
-        SCHEMA_20,
+        SCHEMA_21,
         &kept(
-            Some(1_795_770_972_242),
+            Some(1_795_788_493_889),
             "Some(JobHeldUser)",
-            [1_795_770_972_237, 1_795_770_973_846],
+            [1_795_788_493_885, 1_795_788_495_241],
         ),
         |_| {},
     );

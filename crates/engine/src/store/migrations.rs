@@ -238,4 +238,11 @@ ALTER TABLE spent_by_associations RENAME TO spent;
 -- before have none. A new store has no such jobs, and no row here.
 INSERT INTO facts SELECT 'nodes_open_below', value FROM facts WHERE name = 'next_id';
 ",
+    "
+-- What a job was called until it was given another name after this start.
+ALTER TABLE job_starts ADD COLUMN name TEXT;
+
+-- Most bytes of addresses that a task of it had.
+ALTER TABLE job_starts ADD COLUMN addresses INTEGER;
+",
 ];

@@ -104,11 +104,13 @@ pub(super) fn read_step(row: &NamedRow<'_>) -> rusqlite::Result<(StepRecord, Vec
 pub(super) fn read_start(row: &NamedRow<'_>) -> rusqlite::Result<JobStart> {
     let state: String = row.get("state")?;
     let status: Option<i32> = row.get("exit_status")?;
+    let addresses = count(row, "addresses")?;
     Ok(JobStart {
         restart: row.get("restart")?,
         state: JobStateName::parse(&state).unwrap_or(JobStateName::NodeFail),
         partition: row.get("partition")?,
         qos: row.get("qos")?,
+        name: row.get("name")?,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: row.get::<Option<i64>>("eligible_at")?.map(Timestamp),
         since: Timestamp(row.get("started_at")?),
@@ -120,7 +122,7 @@ pub(super) fn read_start(row: &NamedRow<'_>) -> rusqlite::Result<JobStart> {
         reason: row.get("reason")?,
         started_by: started_by(row)?,
         status: WaitStatus(status.unwrap_or(0)),
-        usage: usage(row)?,
+        usage: usage(row)?.map(|usage| Usage { addresses, ..usage }),
     })
 }
 
@@ -138,6 +140,7 @@ pub(super) fn usage(row: &NamedRow<'_>) -> rusqlite::Result<Option<Usage>> {
         user,
         system: count(row, "system_cpu")?.unwrap_or(0),
         peak_memory: count(row, "peak_memory")?.unwrap_or(0),
+        addresses: None,
     }))
 }
 

@@ -183,6 +183,7 @@ mod tests {
             state: JobStateName::Completed,
             partition: None,
             qos: None,
+            name: None,
             submitted: Timestamp(1),
             eligible: None,
             since: Timestamp(10),

@@ -206,6 +206,16 @@ fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
 /// A job asks for something else than before.
 fn write_request(transaction: &Transaction<'_>, record: &Job) -> rusqlite::Result<()> {
     let request = &record.request;
+    if record.restarts > 0 {
+        // Accounting keeps the name under which a job started; one that runs has its new name at once.
+        transaction
+            .prepare_cached(
+                "UPDATE job_starts SET name = jobs.name FROM jobs
+                 WHERE jobs.id = ?1 AND job_starts.job = ?1 AND job_starts.restart < ?2
+                     AND job_starts.name IS NULL AND jobs.name <> ?3",
+            )?
+            .execute(params![record.id.0, record.restarts, request.name])?;
+    }
     transaction
         .prepare_cached(
             "UPDATE jobs SET request = ?2, name = ?3, account = ?4, qos = ?5, comment = ?6
@@ -294,7 +304,7 @@ fn write_ended_start(transaction: &Transaction<'_>, ended: &EndedStart) -> rusql
     transaction
         .prepare_cached(
             "UPDATE job_starts SET state = ?3, ended_at = ?4, exit_status = ?5, user_cpu = ?6,
-                 system_cpu = ?7, peak_memory = ?8
+                 system_cpu = ?7, peak_memory = ?8, addresses = ?9
              WHERE job = ?1 AND restart = ?2",
         )?
         .execute(params![
@@ -306,6 +316,7 @@ fn write_ended_start(transaction: &Transaction<'_>, ended: &EndedStart) -> rusql
             ended.usage.map(|usage| number(usage.user)),
             ended.usage.map(|usage| number(usage.system)),
             ended.usage.map(|usage| number(usage.peak_memory)),
+            ended.usage.and_then(|usage| usage.addresses).map(number),
         ])?;
     Ok(())
 }

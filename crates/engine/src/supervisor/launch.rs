@@ -31,6 +31,8 @@ pub(super) struct Task {
     pub(super) status: Option<WaitStatus>,
     /// What it used, once it ended.
     pub(super) used: Option<TaskUsage>,
+    /// Most bytes of addresses that it and all below it had when they were looked at.
+    pub(super) addresses: Option<u64>,
     /// What runs after it.
     pub(super) epilogs: Option<PendingEpilogs>,
     /// Where its errors go, if that is a file. It is not held open: a step may have many tasks.
@@ -191,6 +193,7 @@ pub(super) fn launch(
             host,
             status: None,
             used: None,
+            addresses: None,
             errors: path_of(&streams.error),
             epilogs: PendingEpilogs::of(spec, environment, pid, streams.error),
         });

@@ -9,6 +9,7 @@
 //! another (the engine is gone, or came back) it calls `StepEnded` instead, and starts an engine
 //! where none answers.
 
+mod address_space;
 mod control;
 mod cpu_bound;
 mod ending;

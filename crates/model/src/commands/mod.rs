@@ -41,6 +41,7 @@ pub use sacct::{
 };
 pub use sacctmgr::{
     ModifyJob, SacctmgrAnswer, SacctmgrArgs, SacctmgrFacts, SacctmgrFile, SacctmgrShow, TresName,
+    UsageReset,
 };
 pub use scontrol_config::{config_text, decay_half_life};
 pub use scontrol_nodes::{NodeStateWord, NodeWords, SaidOfWords, node_words};

@@ -148,6 +148,7 @@ pub(crate) struct GivenOptions {
     pub(crate) tasks_per_socket: Option<u32>,
     /// `--ntasks-per-tres`, the old name of `--ntasks-per-gpu`.
     pub(crate) tasks_per_tres: Option<u32>,
+    pub(crate) reserved_ports: Option<u32>,
     pub(crate) test_only: bool,
     pub(crate) thread_spec: Option<u32>,
     pub(crate) threads_per_core: Option<u32>,

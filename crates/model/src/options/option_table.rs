@@ -80,7 +80,7 @@ pub enum Key {
     MultiProg, Network, Nice, NoKill, NoRequeue, NoShell, NodeFile, NodeList, Nodes, Number,
     OpenMode, Output, Overcommit, Overlap, Oversubscribe, Parsable, Partition, PositiveNumber,
     Prefer, PreserveEnv, Priority, Profile, Propagate, Pty, Qos, Quiet, QuitOnInterrupt, Reboot, Relative,
-    Requeue, Reservation, SendLibs, Signal, SocketsPerNode, SpreadJob, SrunEpilog, SrunProlog, StepWait,
+    Requeue, Reservation, ResvPorts, SendLibs, Signal, SocketsPerNode, SpreadJob, SrunEpilog, SrunProlog, StepWait,
     Switches, TaskEpilog, TaskProlog, Tasks, TasksPerCore, TasksPerGpu, TasksPerNode, TasksPerSocket, TasksPerTres, TestOnly, ThreadSpec,
     ThreadsPerCore, Time, TimeMin, Tmp, TresPerTask, Uid, Unbuffered, Usage, UseMinNodes, Verbose, Version,
     WaitAllNodes, WaitForEnd, Wckey, Whole, Wrap,

@@ -315,6 +315,12 @@ impl Reading<'_> {
             Key::Reboot => o.reboot = true,
             Key::Relative => o.relative = number(0)?,
             Key::Reservation => o.reservation = owned().filter(|name| !name.is_empty()),
+            Key::ResvPorts => {
+                o.reserved_ports = match value {
+                    Some(_) => number(0)?,
+                    None => None,
+                };
+            }
             Key::SendLibs => value_check::send_libraries(text).ok_or_else(invalid)?,
             Key::Signal => {
                 let batch = self.command == Command::Sbatch;

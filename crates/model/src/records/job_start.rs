@@ -21,6 +21,9 @@ pub struct JobStart {
     /// The QOS that the job asked for then, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qos: Option<Box<str>>,
+    /// The name that the job had until it was given another after this start; its job's where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Box<str>>,
     /// The submission or requeue that led to it.
     pub submitted: Timestamp,
     /// Since when it could have been.
@@ -60,6 +63,12 @@ impl JobStart {
     #[must_use]
     pub fn qos_of<'a>(&'a self, job: &'a JobInfo) -> &'a str {
         self.qos.as_deref().unwrap_or(&job.qos)
+    }
+
+    /// The name that the job had.
+    #[must_use]
+    pub fn name_of<'a>(&'a self, job: &'a JobInfo) -> &'a str {
+        self.name.as_deref().unwrap_or(job.name())
     }
 }
 

@@ -49,6 +49,7 @@ pub(crate) mod submitter;
 mod task_counts;
 #[cfg(test)]
 pub(crate) mod testing;
+mod usage_owner;
 pub(crate) mod view_facts;
 
 pub(crate) use account_chains::AccountChains;
@@ -97,4 +98,5 @@ pub use started_by::StartedBy;
 pub use step::{SrunProcess, StepRecord, StepState};
 pub use step_use::{StepHolders, StepUse, TaskUse};
 pub use submitter::Submitter;
+pub use usage_owner::UsageOwner;
 pub use view_facts::{PartitionSharing, PartitionView, ViewFacts};

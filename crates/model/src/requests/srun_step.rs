@@ -54,6 +54,7 @@ pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         cpu_bind: handed_on::cpu_bind(reading),
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
         no_kill: o.no_kill,
+        reserved_ports: o.reserved_ports.unwrap_or(0),
     }
 }
 

@@ -58,4 +58,6 @@ pub struct StepRequest {
     pub kill_on_bad_exit: bool,
     /// `--no-kill`: it goes on without a node that its job loses.
     pub no_kill: bool,
+    /// `--resv-ports`
+    pub reserved_ports: u32,
 }

@@ -15,6 +15,9 @@ pub struct TaskUsage {
     pub read: u64,
     /// Bytes that went to a disk.
     pub written: u64,
+    /// Most bytes of addresses that it and all below it had when they were looked at, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_memory: Option<u64>,
 }
 
 /// What all tasks of a step that ended used.
@@ -32,6 +35,9 @@ pub struct TasksUsage {
     pub read: TaskAmounts,
     /// Bytes that went to a disk.
     pub written: TaskAmounts,
+    /// Most bytes of addresses when they were looked at, where each of them was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_memory: Option<TaskAmounts>,
 }
 
 /// One thing that was counted of each task.
@@ -61,12 +67,16 @@ impl TasksUsage {
     /// Of all tasks, each with its rank and its node's index, in the order of ranks; none where none was counted.
     #[must_use]
     pub fn of(tasks: &[(u32, u32, TaskUsage)]) -> Option<TasksUsage> {
-        let amounts = |of: fn(&TaskUsage) -> u64| {
-            let all = tasks.iter().map(|(rank, node, usage)| TaskAmount {
-                amount: of(usage),
-                rank: *rank,
-                node: *node,
+        let amounts = |of: fn(&TaskUsage) -> Option<u64>| {
+            let all = tasks.iter().map(|(rank, node, usage)| {
+                Some(TaskAmount {
+                    amount: of(usage)?,
+                    rank: *rank,
+                    node: *node,
+                })
             });
+            let all: Vec<TaskAmount> = all.collect::<Option<_>>()?;
+            let all = all.into_iter();
             Some(TaskAmounts {
                 total: all
                     .clone()
@@ -78,11 +88,12 @@ impl TasksUsage {
         };
         Some(TasksUsage {
             tasks: u32::try_from(tasks.len()).unwrap_or(u32::MAX),
-            cpu_ms: amounts(|usage| usage.cpu_ms)?,
-            memory: amounts(|usage| usage.memory)?,
-            pages: amounts(|usage| usage.pages)?,
-            read: amounts(|usage| usage.read)?,
-            written: amounts(|usage| usage.written)?,
+            cpu_ms: amounts(|usage| Some(usage.cpu_ms))?,
+            memory: amounts(|usage| Some(usage.memory))?,
+            pages: amounts(|usage| Some(usage.pages))?,
+            read: amounts(|usage| Some(usage.read))?,
+            written: amounts(|usage| Some(usage.written))?,
+            virtual_memory: amounts(|usage| usage.virtual_memory),
         })
     }
 }
@@ -150,6 +161,7 @@ mod tests {
         assert_eq!((most.amount, most.rank, most.node), (5, 1, 0));
         assert_eq!((least.amount, least.rank, least.node), (3, 0, 0));
         assert_eq!(TasksUsage::of(&[]), None);
+        assert_eq!(usage.virtual_memory, None);
         let text = serde_json::to_string(&usage).unwrap();
         assert!(text.contains(r#""memory":[16,5,1,0,3,0,0]"#), "{text}");
         assert_eq!(serde_json::from_str::<TasksUsage>(&text).unwrap(), usage);

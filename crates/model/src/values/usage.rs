@@ -11,6 +11,9 @@ pub struct Usage {
     pub system: u64,
     /// Most bytes of memory that one process held at once.
     pub peak_memory: u64,
+    /// Most bytes of addresses that a task and all below it had when they were looked at, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<u64>,
 }
 
 impl Usage {
@@ -21,6 +24,7 @@ impl Usage {
             user: self.user.saturating_add(other.user),
             system: self.system.saturating_add(other.system),
             peak_memory: self.peak_memory.max(other.peak_memory),
+            addresses: self.addresses.max(other.addresses),
         }
     }
 

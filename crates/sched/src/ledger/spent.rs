@@ -5,7 +5,7 @@ use super::{Chain, Ledger, Used, Wanted, over, usage_factor};
 use crate::expected_ends::UNLIMITED;
 use crate::live_job::LiveJob;
 use crate::member::{self, Member};
-use crate::priority::{Decay, Usage};
+use crate::priority::{Decay, Usage, accounts_over, is_within};
 use crate::{ClusterRef, Job, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{Cluster, Limited, Limits, QosId, limit_reason};
@@ -212,7 +212,59 @@ impl State {
             spender,
             tres: tres.to_owned(),
         };
-        of_running + self.spent.of_ended(cluster, &spending, now, decay)
+        (of_running + self.spent.of_ended(cluster, &spending, now, decay)).max(0.0)
+    }
+
+    /// What one used until now counts no more, for the accounts over it and all below it either.
+    pub(crate) fn spent_begins_anew(&mut self, of: &Spender, now: Timestamp) {
+        let cluster = &self.cluster;
+        let over: Vec<&str> = match of {
+            Spender::Qos(_) => Vec::new(),
+            Spender::Account(account) => accounts_over(cluster, account).collect(),
+            Spender::Member(Member { account, .. }) => std::iter::once(&**account)
+                .chain(accounts_over(cluster, account))
+                .collect(),
+        };
+        let is_below = |other: &Spender| match (of, other) {
+            (
+                Spender::Account(own),
+                Spender::Account(account) | Spender::Member(Member { account, .. }),
+            ) => is_within(cluster, account, own),
+            _ => other == of,
+        };
+        let running = self.running.iter().filter_map(|id| self.jobs.get(id));
+        let of_running = running.flat_map(|job| {
+            let partition = job.record.partitions();
+            let partition = partition.and_then(|name| cluster.find_partition(name));
+            Chain::of(cluster, &job.record, partition).spenders()
+        });
+        let of_ended = self.spent.of_ended.keys().map(|it| match &it.spender {
+            Spender::Member(member) => Spender::Member(member.now(cluster)),
+            other => other.clone(),
+        });
+        let all: BTreeSet<Spender> = of_running
+            .chain(of_ended)
+            .filter(|it| is_below(it))
+            .collect();
+        let names = cluster.budgeted_tres().iter().map(String::as_str);
+        let mut less: Vec<(Spending, f64)> = Vec::new();
+        for tres in names.chain([WALL]) {
+            let spending = |spender: Spender| Spending {
+                spender,
+                tres: tres.to_owned(),
+            };
+            let own = self.spent_by(of.clone(), tres, now);
+            let over = over.iter().map(|name| Spender::Account((*name).to_owned()));
+            less.extend(over.map(|account| (spending(account), own)));
+            let below = all.iter().cloned();
+            less.extend(below.map(|it| (spending(it.clone()), self.spent_by(it, tres, now))));
+        }
+        for (spending, amount) in less.into_iter().filter(|(_, amount)| *amount > 0.0) {
+            let decay = decay_of(&self.cluster, &spending.spender);
+            let all = self.spent.of_ended.entry(spending.clone()).or_default();
+            all.add(-amount, now, decay);
+            self.spent.changed.insert(spending);
+        }
     }
 
     /// Whether a limit on what was used so far keeps a job from starting.

@@ -735,6 +735,69 @@ fn usage_begins_anew() {
     assert!(of_minutes.count() > 0, "it is written too");
 }
 
+/// `RawUsage=0` takes off what one used, of jobs that run too, and of the accounts over it; a job that ends later
+/// brings nothing of it back.
+#[test]
+fn usage_of_one_begins_anew() {
+    let text = "[nodes.n]\nnames = \"n1\"\ncpus = 8\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+        [qos.normal]\n[qos.min]\ngroup_tres_minutes = \"cpu=1\"\n\
+        [account.top]\ngroup_tres_minutes = \"cpu=10\"\n\
+        [account.low]\nparent = \"top\"\ngroup_tres_minutes = \"cpu=10\"\n\
+        [user.ann]\naccounts = [\"low\"]\n[user.eve]\naccounts = [\"top\"]\n\
+        [priority]\nfair_share = 1000\nhalf_life = \"00:00:00\"\n";
+    let mut lab = World::text(text);
+    let used = |lab: &World| {
+        let (tree, _) = lab.state.shares(lab.now);
+        tree.nodes()[0].usage
+    };
+    let anew = |lab: &mut World, spender| {
+        let of = vec![spender];
+        let at = lab.now;
+        lab.state.apply(Event::UsageBeginsAnew { of, at });
+    };
+    let ann = || crate::Member {
+        account: "low".to_owned(),
+        user: "ann".to_owned(),
+        partition: None,
+    };
+    let long = lab.check("ann", minutes(1, 60), "R").unwrap();
+    lab.now = lab.now + Seconds(300);
+    anew(&mut lab, crate::Spender::Member(ann()));
+    assert_eq!(used(&lab), 0.0);
+    lab.now = lab.now + Seconds(599);
+    assert_eq!(used(&lab), 599.0);
+    let second = lab.check("ann", minutes(1, 60), "R").unwrap();
+    lab.check("eve", minutes(1, 60), "R");
+    lab.now = lab.now + Seconds(1);
+    lab.check("ann", minutes(1, 60), "AssocGrpCPUMinutesLimit");
+    lab.check("eve", minutes(1, 60), "AssocGrpCPUMinutesLimit");
+    anew(&mut lab, crate::Spender::Account("low".to_owned()));
+    assert_eq!(used(&lab), 1.0, "that of the account over it stays");
+    for job in [long, second] {
+        lab.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Completed,
+            at: lab.now,
+        });
+    }
+    assert_eq!(used(&lab), 1.0);
+    let changes = lab.state.take_changes();
+    let of_ann = changes.usage.iter().filter(|(member, _)| *member == ann());
+    let kept: Vec<f64> = of_ann.map(|(_, usage)| usage.kept().0).collect();
+    assert_eq!(kept, [0.0]);
+    lab.check("zoe", in_qos("min", minutes(1, 60)), "R");
+    lab.now = lab.now + Seconds(50);
+    anew(&mut lab, crate::Spender::Qos("min".to_owned()));
+    lab.now = lab.now + Seconds(50);
+    lab.check("zoe", in_qos("min", minutes(1, 60)), "R");
+    lab.now = lab.now + Seconds(10);
+    lab.check(
+        "zoe",
+        in_qos("min", minutes(1, 60)),
+        "QOSGrpCPUMinutesLimit",
+    );
+}
+
 /// The first for which nothing is free may be over a limit as well: it says the limit, and keeps no other up
 /// (`select_nodes` of 22.05).
 #[test]

@@ -68,6 +68,18 @@ fn a_second_step_waits_unless_it_overlaps() {
         ..one
     };
     check(&overlap, &job, &[&all], expect!["a 1× [0, 1] 200M | "]);
+    let ports = StepRequest {
+        reserved_ports: 2,
+        ..overlap
+    };
+    check(
+        &ports,
+        &job,
+        &[&all],
+        expect![[r#"
+        Requires more ports than can be reserved
+          there   0 of the 2 ports that are asked: programs choose their own here"#]],
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! Priorities all of it for one cluster
 //! ```
 //! All of it are functions of values: no period has to pass and no row is written for usage to
-//! decay; rows are written where it begins anew (`PriorityUsageResetPeriod`).
+//! decay; rows are written where it begins anew (`PriorityUsageResetPeriod`, `RawUsage=0`).
 
 mod classic;
 mod factors;
@@ -17,6 +17,7 @@ mod measure;
 mod priorities;
 mod share_tree;
 mod usage;
+mod usage_of_one;
 mod usage_reset;
 
 pub use factors::{Factors, JobFacts, Scale};
@@ -24,4 +25,5 @@ pub(crate) use measure::{Circumstances, Measure};
 pub(crate) use priorities::{Priorities, association_priority};
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};
+pub(crate) use usage_of_one::{accounts_over, is_within};
 pub(crate) use usage_reset::{UsageResets, period_around};

@@ -58,6 +58,29 @@ impl Priorities {
         }
     }
 
+    /// What those who are meant used until now counts no more, also of jobs that run.
+    pub(crate) fn begin_anew<'a>(
+        &mut self,
+        cluster: &Cluster,
+        is_meant: impl Fn(&Cluster, &Member) -> bool,
+        running: impl Iterator<Item = &'a Job>,
+        now: Timestamp,
+    ) {
+        let known = self.used.keys().filter(|member| is_meant(cluster, member));
+        let mut begun: BTreeMap<Member, f64> = known.map(|it| (it.clone(), 0.0)).collect();
+        for record in running {
+            let member = Member::of(cluster, record);
+            if is_meant(cluster, &member) {
+                *begun.entry(member).or_default() +=
+                    used_since_start(cluster, record, self.reset, now);
+            }
+        }
+        for (member, used) in begun {
+            self.changed.insert(member.clone());
+            self.used.insert(member, Usage::new(-used, now));
+        }
+    }
+
     /// It stays as it is from now on.
     pub(crate) fn fix(&mut self) {
         self.is_fixed = true;
@@ -90,6 +113,7 @@ impl Priorities {
             let used = usage.entry(Member::of(cluster, record)).or_default();
             *used += used_since_start(cluster, record, self.reset, now);
         }
+        usage.values_mut().for_each(|used| *used = used.max(0.0));
         self.places = BTreeMap::new();
         let mut by_place: BTreeMap<usize, f64> = BTreeMap::new();
         for (member, used) in usage {

@@ -41,7 +41,8 @@ impl Decay {
 }
 
 /// What jobs that ended used: billed amounts times seconds. It is known at each moment without a
-/// step in between. What running jobs used is added when it is looked at ([`Decay::sum`]).
+/// step in between. What running jobs used is added when it is looked at ([`Decay::sum`]); where their usage
+/// began anew meanwhile, what they had used until then is taken off here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     amount: f64,
@@ -55,16 +56,16 @@ impl Usage {
         Usage { amount, at }
     }
 
-    /// How much is left of it; a moment before the last change counts as that.
+    /// How much is left of it, with that of running jobs at least 0; a moment before the last change counts as that.
     #[must_use]
     pub fn at(&self, now: Timestamp, decay: Decay) -> f64 {
         let seconds = now.since(self.at) as f64 / 1000.0;
-        (self.amount * decay.left(seconds)).clamp(0.0, f64::MAX)
+        within_bounds(self.amount * decay.left(seconds))
     }
 
     /// What was used before a moment counts no more; whether that was anything.
     pub(crate) fn forget_before(&mut self, moment: Timestamp) -> bool {
-        let forgets = self.at < moment && self.amount > 0.0;
+        let forgets = self.at < moment && self.amount != 0.0;
         if forgets {
             *self = Usage::new(0.0, moment);
         }
@@ -78,7 +79,7 @@ impl Usage {
         } else {
             self.at(now, decay)
         };
-        self.amount = (left + amount).clamp(0.0, f64::MAX);
+        self.amount = within_bounds(left + amount);
         self.at = self.at.max(now);
     }
 
@@ -87,6 +88,10 @@ impl Usage {
     pub fn kept(&self) -> (f64, Timestamp) {
         (self.amount, self.at)
     }
+}
+
+fn within_bounds(amount: f64) -> f64 {
+    amount.clamp(f64::MIN, f64::MAX)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub use this::{
     set_name, set_umask, start_in_own_session, umask, umask_of_one_thread, user, write_errors_to,
     write_output_to,
 };
-pub use tree_usage::{TreeUsage, memory_of, tree_usage};
+pub use tree_usage::{TreeUsage, addresses, memory_of, tree_usage};
 pub use user_networks::UserNetworks;
 
 use std::io;

@@ -1,6 +1,6 @@
 //! What whole trees of processes use.
 
-use super::descendants::all;
+use super::descendants::{all, is_childless};
 use super::stat;
 use std::collections::HashMap;
 use std::fs;
@@ -73,6 +73,20 @@ pub fn tree_usage(roots: &[u32]) -> Vec<TreeUsage> {
         usage
     };
     roots.iter().map(usage).collect()
+}
+
+/// Bytes of addresses that each of these processes has with all below it; none of one that has ended.
+#[must_use]
+pub fn addresses(roots: &[u32]) -> Vec<Option<u64>> {
+    if roots.iter().all(|pid| is_childless(*pid)) {
+        let held = roots.iter().map(|pid| memory(*pid));
+        // One that has ended, or is just becoming another program, has none.
+        let some = |held: Option<Held>| Some(held?.addresses).filter(|it| *it > 0);
+        return held.map(some).collect();
+    }
+    let trees = tree_usage(roots).into_iter();
+    let of_living = |tree: TreeUsage| Some(tree.virtual_memory).filter(|it| *it > 0);
+    trees.map(of_living).collect()
 }
 
 /// Bytes of memory that these processes hold: what each has for itself, and the most that one shares. Where what they
@@ -158,11 +172,14 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = std::process::id();
         let usage = tree_usage(&[pid, u32::MAX]);
+        let addresses = super::addresses(&[pid, child.id(), u32::MAX]);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(usage[0].processes.contains(&child.id()));
         assert!(usage[0].memory > 1 << 20, "{:?}", usage[0]);
         assert_eq!(usage[1], TreeUsage::default());
+        assert!(addresses[0] > addresses[1] && addresses[1] > Some(0));
+        assert_eq!(addresses[2], None);
     }
 
     /// What a process shares with none of the others counts as well.

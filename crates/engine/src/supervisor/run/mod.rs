@@ -3,6 +3,7 @@
 mod obey;
 mod said;
 
+use super::address_space::AddressSpace;
 use super::control::{Control, Obey, Token as ControlToken};
 use super::cpu_bound::CpuBound;
 use super::ending::{Due, Ending};
@@ -38,6 +39,7 @@ pub(super) struct Run<'a> {
     processes: StepProcesses<'a>,
     tasks: Vec<Task>,
     memory: MemoryLimit,
+    addresses: AddressSpace,
     cpus: CpuBound,
     /// How many of the kills for memory a task of the step was found to be.
     seen_kills: u64,
@@ -86,6 +88,7 @@ impl<'a> Run<'a> {
             processes,
             tasks,
             memory,
+            addresses: AddressSpace::of_new_tasks(),
             cpus: CpuBound::of(spec),
             seen_kills: 0,
             relay,
@@ -126,6 +129,7 @@ impl<'a> Run<'a> {
                 return;
             }
             self.look_at_memory();
+            self.addresses.look(&mut self.tasks);
             self.cpus.keep(self.spec, &self.processes);
             while let Some(due) = self.ending.due(BootTime::now()) {
                 self.act(due);
@@ -144,6 +148,7 @@ impl<'a> Run<'a> {
             ended_by: self.ended_by,
             usage: Some(Usage {
                 peak_memory: self.usage.peak_memory.max(self.peak_beyond()),
+                addresses: self.tasks.iter().filter_map(|task| task.addresses).max(),
                 ..self.usage
             }),
         }
@@ -163,6 +168,7 @@ impl<'a> Run<'a> {
                         user: used.user,
                         system: used.system,
                         peak_memory: used.peak_memory,
+                        addresses: None,
                     });
                     (pid, WaitStatus(status), used)
                 }
@@ -188,6 +194,7 @@ impl<'a> Run<'a> {
                 pages: used.pages,
                 read: used.read,
                 written: used.written,
+                virtual_memory: task.addresses,
             });
             // The kernel chose it, or this process did: the status says why.
             let kills = self.memory.kills();
@@ -302,7 +309,8 @@ impl<'a> Run<'a> {
             Duration::from_millis(u64::try_from(millis).unwrap_or(0))
         });
         let look = self.relay.as_ref().and_then(Relay::next_look);
-        let looks = [look, self.memory.next_look(), self.cpus.due()];
+        let addresses = self.addresses.next_look(&self.tasks);
+        let looks = [look, self.memory.next_look(), addresses, self.cpus.due()];
         if let Err(error) = poll.wait(looks.into_iter().flatten().chain(sleep).min()) {
             tracing::warn!("poll: {error}");
             std::thread::sleep(Duration::from_millis(100));

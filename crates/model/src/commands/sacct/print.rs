@@ -19,8 +19,7 @@ impl SacctArgs {
 
     /// Whether a job is one that is asked for by what all of its starts have in common.
     fn wants_job(&self, job: &JobInfo) -> bool {
-        named(&self.names, job.name())
-            && named(&self.accounts, job.account().unwrap_or_default())
+        named(&self.accounts, job.account().unwrap_or_default())
             && self.groups.as_ref().is_none_or(|groups| {
                 let mut groups = groups.iter();
                 groups.any(|group| {
@@ -59,7 +58,8 @@ impl SacctArgs {
             }
         };
         let cpus = start.shares.iter().map(|share| share.cpus.len()).sum();
-        named(&self.partitions, start.partition)
+        named(&self.names, start.name)
+            && named(&self.partitions, start.partition)
             && named(&self.qos, start.qos)
             && in_range(self.node_count, start.shares.len())
             && in_range(self.cpu_count, cpus)
@@ -253,6 +253,7 @@ fn named(names: &Option<Vec<String>>, name: &str) -> bool {
 /// What a start is found by that another one of its job may have otherwise.
 struct Filtered<'a> {
     lived: Lived,
+    name: &'a str,
     partition: &'a str,
     qos: &'a str,
     limit: Option<Seconds>,
@@ -270,6 +271,7 @@ impl<'a> Filtered<'a> {
                 started: Some(start.since),
                 ended: start.ended,
             },
+            name: start.name_of(job),
             partition: start.partition_of(job),
             qos: start.qos_of(job),
             limit: start.limit,
@@ -295,6 +297,7 @@ impl<'a> Filtered<'a> {
                     |start| start.ended,
                 ),
             },
+            name: job.name(),
             partition: &job.partition,
             qos: &job.qos,
             limit: job.limit,

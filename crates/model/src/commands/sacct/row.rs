@@ -100,7 +100,7 @@ impl<'a> SacctRow<'a> {
             "Group" => of_job(job.submitter.group.clone()),
             "JobID" => self.id(&job.id_text(false)),
             "JobIDRaw" => self.id(&job.id.to_string()),
-            "JobName" => self.step.map_or(job.name(), |step| &step.name).to_owned(),
+            "JobName" => self.name().to_owned(),
             // Slurm knows it of steps alone.
             "MaxRSS" if !is_job => {
                 usage.map_or_else(String::new, |it| self.units.of_bytes(it.peak_memory))

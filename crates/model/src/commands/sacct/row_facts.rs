@@ -84,6 +84,16 @@ impl<'a> SacctRow<'a> {
         suspension.is_some_and(|suspension| suspension.is_now)
     }
 
+    /// What it is called: a start as its job was then.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        match (self.step, self.start) {
+            (Some(step), _) => &step.name,
+            (None, Some(start)) => start.name_of(self.job),
+            (None, None) => self.job.name(),
+        }
+    }
+
     /// Where it ran, or waits.
     #[must_use]
     pub fn partition(&self) -> &'a str {

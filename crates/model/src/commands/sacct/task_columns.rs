@@ -10,6 +10,7 @@ use crate::values::{TaskAmount, TaskAmounts};
 enum Counted {
     Cpu,
     Memory,
+    VirtualMemory,
     Pages,
     Read,
     Written,
@@ -19,6 +20,7 @@ enum Counted {
 const COUNTED: &[(&str, Counted)] = &[
     ("CPU", Counted::Cpu),
     ("RSS", Counted::Memory),
+    ("VMSize", Counted::VirtualMemory),
     ("Pages", Counted::Pages),
     ("DiskRead", Counted::Read),
     ("DiskWrite", Counted::Written),
@@ -60,7 +62,13 @@ pub struct UsedByTask {
 }
 
 /// What is counted of what comes to tasks, and of what they write.
-const READ: &[Counted] = &[Counted::Cpu, Counted::Memory, Counted::Read, Counted::Pages];
+const READ: &[Counted] = &[
+    Counted::Cpu,
+    Counted::Memory,
+    Counted::Read,
+    Counted::VirtualMemory,
+    Counted::Pages,
+];
 const WRITTEN: &[Counted] = &[Counted::Written];
 
 /// A step whose tasks were counted.
@@ -132,7 +140,13 @@ impl TasksOfStep<'_> {
     fn tres(&self, column: &str) -> Option<String> {
         let (of, rest) = match column.strip_prefix("In") {
             Some(rest) => (
-                &[Counted::Cpu, Counted::Read, Counted::Memory, Counted::Pages][..],
+                &[
+                    Counted::Cpu,
+                    Counted::Read,
+                    Counted::Memory,
+                    Counted::Pages,
+                    Counted::VirtualMemory,
+                ][..],
                 rest,
             ),
             None => (&[Counted::Written][..], column.strip_prefix("Out")?),
@@ -147,7 +161,13 @@ impl TasksOfStep<'_> {
         };
         let mut parts = Vec::new();
         for counted in of {
-            let amounts = self.amounts(*counted)?;
+            let Some(amounts) = self.amounts(*counted) else {
+                // Of a step of before that was counted.
+                if *counted == Counted::VirtualMemory {
+                    continue;
+                }
+                return None;
+            };
             let (name, text) = match (counted, place) {
                 (_, Some(place)) => (tres_name(*counted), self.place(pick(amounts, which), place)),
                 (Counted::Cpu, None) => ("cpu", padded(self.count(amounts, which) / 1000)),
@@ -177,18 +197,20 @@ impl TasksOfStep<'_> {
     /// Of a step with one task what the whole step used is that task's.
     fn amounts(&self, counted: Counted) -> Option<TaskAmounts> {
         if let Some(usage) = &self.step.tasks_usage {
-            return Some(match counted {
-                Counted::Cpu => usage.cpu_ms,
-                Counted::Memory => usage.memory,
-                Counted::Pages => usage.pages,
-                Counted::Read => usage.read,
-                Counted::Written => usage.written,
-            });
+            return match counted {
+                Counted::Cpu => Some(usage.cpu_ms),
+                Counted::Memory => Some(usage.memory),
+                Counted::VirtualMemory => usage.virtual_memory,
+                Counted::Pages => Some(usage.pages),
+                Counted::Read => Some(usage.read),
+                Counted::Written => Some(usage.written),
+            };
         }
         let usage = self.step.usage.filter(|_| self.tasks() == 1)?;
         let amount = match counted {
             Counted::Cpu => usage.cpu() / 1000,
             Counted::Memory => usage.peak_memory,
+            Counted::VirtualMemory => usage.addresses?,
             Counted::Pages | Counted::Read | Counted::Written => return None,
         };
         let task = TaskAmount {
@@ -226,7 +248,7 @@ impl TasksOfStep<'_> {
     fn amount(&self, counted: Counted, count: u64) -> String {
         match counted {
             Counted::Cpu => padded(count / 1000),
-            Counted::Memory | Counted::Pages => self.units.of_bytes(count),
+            Counted::Memory | Counted::VirtualMemory | Counted::Pages => self.units.of_bytes(count),
             Counted::Read | Counted::Written => self.units.of_disk_bytes(count),
         }
     }
@@ -270,6 +292,7 @@ fn tres_name(counted: Counted) -> &'static str {
     match counted {
         Counted::Cpu => "cpu",
         Counted::Memory => "mem",
+        Counted::VirtualMemory => "vmem",
         Counted::Pages => "pages",
         Counted::Read | Counted::Written => "fs/disk",
     }
@@ -307,6 +330,7 @@ mod tests {
                 user: 200_000,
                 system: 0,
                 peak_memory: 12_853_248,
+                addresses: (tasks.len() == 1).then_some(8192),
             }),
             tasks_usage: tasks_usage.map(Box::new),
             cancelled_by: None,
@@ -332,6 +356,7 @@ mod tests {
                 pages: 0,
                 read: 1_685_831,
                 written: 5_001_690,
+                virtual_memory: Some(memory + (1 << 30)),
             };
             (rank, node, usage)
         };
@@ -350,6 +375,10 @@ mod tests {
         check(&step, SacctUnits::In('M'), "AveRSS", "70.38M");
         check(&step, SacctUnits::In('G'), "MaxRSS", "0.10G");
         check(&step, SacctUnits::Kept, "MaxRSS", "103854080");
+        check(&step, fitting, "MaxVMSize", "1149996K");
+        check(&step, fitting, "MaxVMSizeNode", "node2");
+        check(&step, fitting, "MaxVMSizeTask", "2");
+        check(&step, fitting, "AveVMSize", "1147538090");
         check(&step, fitting, "MaxPages", "0");
         check(&step, fitting, "MaxDiskRead", "1.61M");
         check(&step, SacctUnits::In('K'), "MaxDiskRead", "1646.32K");
@@ -357,17 +386,17 @@ mod tests {
         check(&step, SacctUnits::Kept, "AveDiskWrite", "4.77M");
         check(&step, fitting, "MinCPU", "00:00:00");
         check(&step, fitting, "MinCPUNode", "node1");
-        let want = "cpu=00:00:01,energy=0,fs/disk=1685831,mem=101420K,pages=0";
+        let want = "cpu=00:00:01,energy=0,fs/disk=1685831,mem=101420K,pages=0,vmem=1149996K";
         check(&step, fitting, "TRESUsageInMax", want);
-        let want = "cpu=00:00:01,energy=0,fs/disk=1646.32K,mem=101420K,pages=0";
+        let want = "cpu=00:00:01,energy=0,fs/disk=1646.32K,mem=101420K,pages=0,vmem=1149996K";
         check(&step, SacctUnits::In('K'), "TRESUsageInMax", want);
-        let want = "cpu=node2,energy=node1,fs/disk=node1,mem=node2,pages=node1";
+        let want = "cpu=node2,energy=node1,fs/disk=node1,mem=node2,pages=node1,vmem=node2";
         check(&step, fitting, "TRESUsageInMaxNode", want);
         check(
             &step,
             fitting,
             "TRESUsageInMaxTask",
-            "cpu=2,fs/disk=0,mem=2,pages=0",
+            "cpu=2,fs/disk=0,mem=2,pages=0,vmem=2",
         );
         check(
             &step,
@@ -392,6 +421,7 @@ mod tests {
             pages: 1,
             read: 47_817,
             written: 52_428_801,
+            virtual_memory: None,
         };
         let all = [(0, 0, usage(60_780_544)), (1, 1, usage(60_649_472))];
         let step = step(TasksUsage::of(&all), &[1, 1]);
@@ -431,7 +461,7 @@ mod tests {
             step: &one,
             units: SacctUnits::Fitting,
         };
-        assert_eq!(other.value("MaxVMSize"), None);
+        assert_eq!(other.value("MaxVMSize").as_deref(), Some("8K"));
         assert_eq!(other.value("Elapsed"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! What `key=value` words of `add` and `modify … set` give.
 
 use super::kept_names::as_kept;
+use super::raw_usage::is_raw_usage;
 use super::words::{
     Answer, ListChange, OF_ASSOCIATIONS, QOS_FLAGS, Setting, Wrong, changed_list, list_changes,
     list_of, operator,
@@ -32,9 +33,9 @@ pub(super) struct Given {
     pub(super) remarks: String,
 }
 
-/// What is said of the setting that takes back what was used; a real Slurm takes 0 for it.
-const RAW_USAGE: &str = "sacctmgr: error: RawUsage can't be set here: what was used is counted from the jobs \
-                         themselves, and forgotten as PriorityDecayHalfLife and PriorityUsageResetPeriod say\n";
+/// What is said where something is added with a usage: a real Slurm passes over it.
+const RAW_USAGE: &str =
+    "sacctmgr: error: RawUsage is no setting of what is added: modify sets it, to 0\n";
 
 /// Reads the words of `add`, or those after `set`.
 pub(super) fn given(
@@ -82,7 +83,7 @@ pub(super) fn given(
                 }
                 given.qos.extend(changes);
             }
-            _ if lower.len() >= 7 && "rawusage".starts_with(&lower) => {
+            _ if is_raw_usage(&lower) => {
                 return Err(Answer::refused(RAW_USAGE.to_owned()));
             }
             _ => {

@@ -14,6 +14,7 @@ mod given;
 mod kept_names;
 mod modify;
 mod modify_job;
+mod raw_usage;
 mod resources;
 mod show;
 mod show_more;
@@ -22,6 +23,7 @@ mod words;
 
 pub use facts::{SacctmgrFacts, TresName};
 pub use modify_job::ModifyJob;
+pub use raw_usage::UsageReset;
 pub use words::Answer as SacctmgrAnswer;
 
 use crate::options::long_options::{
@@ -211,6 +213,28 @@ impl SacctmgrArgs {
             return Err(read_only());
         }
         ModifyJob::read(words, now, zone).map(Some)
+    }
+
+    /// Whose usage begins anew, where it is `modify … set RawUsage=0`.
+    ///
+    /// # Errors
+    /// What is said of a wrong command line, or of one that may change nothing.
+    pub fn resets_usage(&self, from: &Accounting) -> Result<Option<UsageReset>, SacctmgrAnswer> {
+        let [verb, entity, words @ ..] = &self.words[..] else {
+            return Ok(None);
+        };
+        let entities = [
+            ("accounts", 2, raw_usage::Entity::Account),
+            ("users", 1, raw_usage::Entity::User),
+            ("qos", 1, raw_usage::Entity::Qos),
+        ];
+        let mut entities = entities.into_iter();
+        let entity = entities.find(|(name, least, _)| is(entity, name, *least));
+        let modifies = is(verb, "modify", 1) || is(verb, "update", 1);
+        match entity.filter(|_| modifies && !self.read_only) {
+            Some((_, _, entity)) => raw_usage::usage_reset(entity, words, from),
+            None => Ok(None),
+        }
     }
 
     /// What is printed, and what the accounting is then.
