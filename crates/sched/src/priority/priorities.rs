@@ -58,7 +58,7 @@ impl Priorities {
         }
     }
 
-    /// What those who are meant used until now counts no more, also of jobs that run.
+    /// What these used until now counts no more, also of jobs that run.
     pub(crate) fn begin_anew<'a>(
         &mut self,
         cluster: &Cluster,
