@@ -27,7 +27,7 @@ impl Member {
     }
 
     /// Whose usage it is that is kept for all partitions: of a user who is in the account for some alone that of the
-    /// first of these. So it is of before associations were told apart by partition, and once the one for all is gone.
+    /// first of these. So it is of before associations differed by partition, and once the one for all is gone.
     pub(crate) fn now(&self, cluster: &Cluster) -> Member {
         let narrow = || cluster.first_for_a_partition(&self.user, &self.account);
         let partition = self.partition.clone();

@@ -318,7 +318,7 @@ fn is_named(folder: &Path, is_it: &impl Fn(&str) -> bool) -> bool {
 static KNOWN_MOUNTS: OnceLock<String> = OnceLock::new();
 
 /// Reads where groups are mounted once, for this process and those that it forks: the kernel writes the list of
-/// all mounts anew for each that reads it. Mounts that come later are not seen where one was there already.
+/// all mounts anew for each that reads it. Later mounts are not seen where one was there already.
 pub fn remember_mounts() {
     let Ok(mounts) = fs::read_to_string(MOUNTS) else {
         return;
