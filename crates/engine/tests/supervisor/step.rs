@@ -52,6 +52,7 @@ impl Step {
         };
         let spec = StepSpec {
             job: JobId(7),
+            leader: None,
             restart: 0,
             step: StepId::Number(0),
             node_index: 0,

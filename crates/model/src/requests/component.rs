@@ -212,7 +212,7 @@ mod tests {
     fn components_leave_each_other_the_nodes_that_they_name() {
         let naming = |names: &[&str]| {
             let mut request = Request::default();
-            let names = names.iter().map(|name| NodeName::new(*name));
+            let names = names.iter().map(|name| NodeName::new(name));
             request.rare.nodelist = Arc::new(names.collect());
             request
         };
