@@ -431,6 +431,7 @@ mod tests {
             assert_eq!(of(&batch_variables(&started)), ["10", "3(x4)"]);
             assert_eq!(of(&salloc_variables(&started)), ["12", "3(x4)"]);
             // Of more nodes than tasks each has one, as with `-n1 -C 'v100*4'`.
+            let mut record = record.clone();
             record.request = Arc::new(Request {
                 tasks: Some(1),
                 ..Request::default()
