@@ -21,6 +21,12 @@ const LONG_NODES: &str = "nodelist:9 ,nodes:.6 ,partition:.9 ,statelong:.11 ,cpu
 const REASONS: &str = "reason:20 ,user:9 ,timestamp:19 ,nodelist:0";
 const LONG_REASONS: &str = "reason:20 ,userlong:12 ,timestamp:19 ,statecompact:6 ,nodelist:0";
 
+/// Whether `-O` asks for each column, whatever width it names for them.
+fn is_all(names: &str) -> bool {
+    let (name, _width) = names.split_once(':').unwrap_or((names, ""));
+    name.eq_ignore_ascii_case("all")
+}
+
 impl SinfoArgs {
     /// What is printed of a cluster.
     #[must_use]
@@ -72,7 +78,7 @@ impl SinfoArgs {
             (Some(text), _) if !text.eq_ignore_ascii_case("%all") => {
                 return (Format::by_letters(text), "");
             }
-            (_, Some(text)) if !text.eq_ignore_ascii_case("all") => {
+            (_, Some(text)) if !is_all(text) => {
                 let mut format = Format::by_names(text);
                 for complaint in &mut format.complaints {
                     // Slurm says `job` of the names and `node` of the letters.
@@ -348,4 +354,15 @@ fn column(cell: &Cell, width: i64, right: bool, keeps_mark: bool) -> String {
         cut.push('*');
     }
     padded(&cut, width, !right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_columns_may_have_a_width() {
+        assert!(is_all("all") && is_all("ALL:1"));
+        assert!(!is_all("allocmem:10") && !is_all("allocnodes"));
+    }
 }

@@ -4,7 +4,7 @@ use super::lived::Lived;
 use super::{Parsable, SacctArgs, SacctColumn, SacctRow};
 use crate::commands::JobName;
 use crate::commands::padding::padded;
-use crate::fields::SACCT_FIELDS;
+use crate::fields::{FieldKind, SACCT_FIELDS};
 use crate::records::{
     ArrayInfo, ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
 };
@@ -308,9 +308,14 @@ impl<'a> Filtered<'a> {
 }
 
 impl SacctColumn {
-    /// A value in the column's width; a `+` says that it was longer.
+    /// A value in the column's width; a `+` says that it was longer, but of a moment, of which a day may be all that
+    /// is wanted (`start%10`; `print_fields_date` of 22.05.8's print_fields.c).
     pub(super) fn fit(self, value: &str) -> String {
         let width = self.width;
+        if self.field.kind == FieldKind::Moment {
+            let kept: String = value.chars().take(width).collect();
+            return padded(&kept, width, self.left);
+        }
         if value.chars().count() > width {
             let kept: String = value.chars().take(width.saturating_sub(1)).collect();
             return format!("{kept}+");

@@ -186,6 +186,8 @@ mod tests {
         assert_eq!(all.len(), SACCT_FIELDS.len() + 1);
         assert!(all[1..].iter().all(|column| column.width == 20));
         assert_eq!(columns("maxrss%3").unwrap()[0].fit("12345K"), "12+");
+        let start = columns("start%10").unwrap()[0];
+        assert_eq!(start.fit("2026-11-27T14:29:18"), "2026-11-27");
     }
 
     #[test]
