@@ -334,8 +334,11 @@ fn nodes_of_list(reading: &mut Reading<'_>) {
     }
 }
 
-/// Blocks of a plane that leave a node without a task.
+/// Blocks of a plane that leave a node without a task: `srun` deals them out otherwise.
 fn plane(reading: &mut Reading<'_>) {
+    if reading.command == Command::Srun {
+        return;
+    }
     let o = &reading.options;
     let Some(Levels::Plane(size)) = o.distribution.as_ref().map(|dealt| &dealt.levels) else {
         return;

@@ -240,6 +240,13 @@ fn gpus_of_several_types_that_are_more_than_any_number_are_added() {
     assert_eq!(srun.request.tasks, Some(u32::MAX));
 }
 
+/// `sbatch` and `salloc` alone refuse blocks that leave a node without a task: as 22.05.8 was seen to start it.
+#[test]
+fn blocks_of_a_plane_may_be_larger_than_a_node_has_tasks() {
+    let (_, diagnostics) = read("-n 2 -N 2 -m plane=2 true", &[]);
+    assert_eq!(crate::options::first_error(&diagnostics), None);
+}
+
 #[test]
 fn slurms_words() {
     check_refused("", "srun: fatal: No command given to execute.");
