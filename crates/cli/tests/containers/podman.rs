@@ -98,7 +98,7 @@ fn with_podman(what: &str) -> Option<TestEnv> {
 
 #[test]
 fn ranks_of_two_nodes_in_podman() {
-    let Some(env) = with_podman("a run in Podman") else {
+    let Some(mut env) = with_podman("a run in Podman") else {
         return;
     };
     let cluster = "[nodes.n]\ncount = 2\ncpus = 2\nmemory = \"2G\"\n\
@@ -106,6 +106,7 @@ fn ranks_of_two_nodes_in_podman() {
     let file = env.write("lab.toml", cluster).display().to_string();
     env.yard(&["engine", "start", "lab", "--cluster", &file])
         .success();
+    let work = env.work();
     let write = |nodes: u32, ranks: u32, command: &str| {
         let text = format!(
             "launcher = \"srun\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n\
@@ -114,7 +115,7 @@ fn ranks_of_two_nodes_in_podman() {
              [environment.container]\nruntime = \"podman\"\nimage = \"image\"\n\
              mounts = [\"shared:/shared:ro\"]\nwritable = true\n"
         );
-        env.write("yard.toml", &text);
+        fs::write(work.join("yard.toml"), text).unwrap();
     };
     env.write("shared/note", "seen\n");
     env.write("image/ch/environment", "RANK=77\nWORD=of the image\n");
@@ -172,5 +173,19 @@ fn ranks_of_two_nodes_in_podman() {
         let listed = env.program("podman", &listed).output().unwrap();
         listed.status.success() && listed.stdout.is_empty()
     });
+    // A step brings its whole environment, over which the image's holds but for what is named.
+    let bin = env.root().join("podman-alone");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/podman", bin.join("podman")).unwrap();
+    env.set_var("PATH", bin.display().to_string());
+    for name in ["WORD", "KEPT"] {
+        env.set_var(name, "of outside");
+    }
+    env.write("image/ch/environment", "WORD=of the image\nKEPT=no\n");
+    env.set_var(sys::env_vars::TRAINYARD_ENGINE, "lab");
+    let image = ["--container-image=./image", "--container-env=KEPT"];
+    let words = ["/bin/sh", "-c", "echo $WORD, $KEPT"];
+    let step = env.slurm("srun", &[&image[..], &words].concat());
+    assert_eq!(step.success(), "of the image, of outside\n");
     env.yard(&["engine", "stop", "lab"]).success();
 }

@@ -163,7 +163,13 @@ impl Inside<'_> {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         change(variables, &container.environment(&inside));
-        let names: Vec<String> = inside.into_keys().collect();
+        let mut names: Vec<String> = inside.into_keys().collect();
+        if container.puts_over_image()
+            && let OverImage::Named(named) = self.over_image
+        {
+            let is_of_image = image_variables::set_by(&image)?;
+            names.retain(|name| named.contains(name) || !is_of_image(name));
+        }
         let mut container = container.clone();
         container.network_devices = network_devices(Path::new("/dev"));
         container.name.clone_from(&self.name);

@@ -8,13 +8,25 @@ use std::path::{Path, PathBuf};
 /// A file with the variables of the image's folder but those of `names`, which hold as they are outside; `None` where
 /// the image sets none of these. Their values come by the environment: no file and no command line has them.
 pub fn without(image: &Path, names: &[&str]) -> Result<Option<PathBuf>, ContainerError> {
-    let file = image.join("ch/environment");
-    let failed = |source| ContainerError::ImageVariables {
-        file: file.clone(),
-        source,
-    };
-    let of_image = match fs::read_to_string(&file) {
-        Ok(text) => text,
+    let of_image = read(image)?;
+    let left = filtered(&of_image, names);
+    if left == of_image {
+        return Ok(None);
+    }
+    let left = sys::inherited::text(&left).map(Some);
+    left.map_err(|source| failed(image, source))
+}
+
+/// Whether the image of a folder sets a variable, by its name.
+pub fn set_by(image: &Path) -> Result<impl Fn(&str) -> bool, ContainerError> {
+    let of_image = read(image)?;
+    Ok(move |name: &str| filtered(&of_image, &[name]) != of_image)
+}
+
+/// What sets the image's variables, a line each; empty where nothing does.
+fn read(image: &Path) -> Result<String, ContainerError> {
+    match fs::read_to_string(file_of(image)) {
+        Ok(text) => Ok(text),
         // Bytes that are no text set none of them.
         Err(error)
             if matches!(
@@ -22,15 +34,19 @@ pub fn without(image: &Path, names: &[&str]) -> Result<Option<PathBuf>, Containe
                 io::ErrorKind::NotFound | io::ErrorKind::InvalidData
             ) =>
         {
-            return Ok(None);
+            Ok(String::new())
         }
-        Err(error) => return Err(failed(error)),
-    };
-    let left = filtered(&of_image, names);
-    if left == of_image {
-        return Ok(None);
+        Err(error) => Err(failed(image, error)),
     }
-    sys::inherited::text(&left).map(Some).map_err(failed)
+}
+
+fn file_of(image: &Path) -> PathBuf {
+    image.join("ch/environment")
+}
+
+fn failed(image: &Path, source: io::Error) -> ContainerError {
+    let file = file_of(image);
+    ContainerError::ImageVariables { file, source }
 }
 
 /// The lines, `NAME=VALUE` each, that set other variables than these.

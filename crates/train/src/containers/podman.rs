@@ -32,7 +32,7 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     }
     let volumes = container.mounts.iter();
     words.extend(volumes.map(|mount| format!("--volume={}", mount.colons())));
-    if container.has_environment && !container.is_own {
+    if container.puts_over_image() {
         // What the rank brings holds over these.
         words.push(format!("--env-file={}/ch/environment", container.image));
     }
