@@ -25,11 +25,11 @@ pub fn reason_text(state: &JobState) -> String {
     }
 }
 
-/// What is told of a hold by a requeue in place of [`PendingReason::JobHeldUser`].
+/// What stands for a hold by a requeue in place of [`PendingReason::JobHeldUser`].
 const REQUEUED_HELD: &str = "job requeued in held state";
 const SPECIAL_EXIT: &str = "job requeued in special exit state";
 const LAUNCH_FAILED: &str = "launch failed requeued held";
-/// What is told in place of [`PendingReason::Resources`].
+/// What stands in place of [`PendingReason::Resources`].
 const NODES_DOWN: &str =
     "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
 

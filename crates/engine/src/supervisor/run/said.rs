@@ -50,7 +50,7 @@ impl Run<'_> {
         launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
     }
 
-    /// The same for SIGTERM and SIGKILL that somebody sends (`_handle_signal_container` of slurmstepd's `req.c`). Of a
+    /// The same for SIGTERM and SIGKILL that another process sends (`_handle_signal_container` of slurmstepd's `req.c`). Of a
     /// step it is no end to its `srun`, for which it stands among what tasks write.
     pub(super) fn tell_signal(&mut self) {
         let (Some(relay), None) = (self.relay.as_mut(), &self.messages) else {
