@@ -243,6 +243,17 @@ fn a_default_account_is_kept_where_others_of_its_user_go() {
     bank.said("delete user bob where account=lab");
     bank.said("delete account lab");
     bank.shows("-nP show user zoe format=user,defaultaccount", "zoe|");
+    // Who has lost it gets the next account that they are added to.
+    bank.said("add user zoe account=rest");
+    bank.shows("-nP show user zoe format=defaultaccount", "rest");
+    // The newest are deleted first.
+    bank.said("add user yve account=rest");
+    let (_, said) = bank.said("delete user where account=rest user=yve,zoe");
+    let users: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.split("U = ").nth(1))
+        .collect();
+    assert_eq!(users, ["yve      ", "zoe      "]);
 }
 
 #[test]

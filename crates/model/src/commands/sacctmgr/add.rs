@@ -141,9 +141,16 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
             });
         }
         // One who was there takes the default account that is given with a new association.
+        // One whose default account is gone takes the first of the new ones.
         let known = to.users.iter_mut().find(|user| user.name == *name);
-        if let (Some(user), Some(default)) = (known, &given.default_account) {
-            user.default_account.clone_from(default);
+        if let Some(user) = known {
+            match &given.default_account {
+                Some(default) => user.default_account.clone_from(default),
+                None if user.default_account.is_empty() => {
+                    user.default_account.clone_from(&accounts[0]);
+                }
+                None => {}
+            }
         }
         for account in &accounts {
             // An association for each partition; those of one command stand in the tree as they are

@@ -89,7 +89,8 @@ pub(super) fn delete_user(
                 .as_ref()
                 .is_none_or(|all| all.iter().any(|it| it == account))
     };
-    let lines = to.associations.iter().filter_map(|it| {
+    // The newest come first.
+    let lines = to.associations.iter().rev().filter_map(|it| {
         let user = it
             .user
             .as_ref()
