@@ -50,6 +50,29 @@ fn shown(env: &TestEnv, job: &str, key: &str) -> String {
 }
 
 #[test]
+fn squeue_shows_files_by_their_whole_paths() {
+    let env = env();
+    let files = ["-o", "%x-%j.txt", "-e", "log/%A.err", "-i", "in"];
+    let rest = ["-H", "-n1", "-t5", "--wrap", "true"];
+    let named = submit(&env, &[&files[..], &rest].concat());
+    let plain = submit(&env, &rest);
+    let shown = |job: &str| {
+        let names = "stdin:|,stdout:|,stderr:|";
+        let said = env.slurm("squeue", &["-h", "-j", job, "-O", names]);
+        said.success().trim().to_owned()
+    };
+    let work = env.work();
+    let work = work.display();
+    assert_eq!(
+        shown(&named),
+        format!("{work}/in|{work}/%x-%j.txt|{work}/log/%A.err|")
+    );
+    let own = format!("{work}/slurm-{plain}.out");
+    assert_eq!(shown(&plain), format!("/dev/null|{own}|{own}|"));
+    env.slurm("scancel", &[&named, &plain]).success();
+}
+
+#[test]
 fn a_script_runs_and_its_output_stands_beside_it() {
     let env = env();
     env.write(
