@@ -176,6 +176,81 @@ mod slow {
     }
 
     #[test]
+    #[ignore = "half a minute of downloads"]
+    fn torchx() {
+        let Some((mut env, python)) = with_packages("torchx", &["torchx==0.7.0"]) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2", "--gpus-per-node", "2"]);
+        assert_eq!(
+            run(&env, &python, "with_torchx.py"),
+            "torchx: SUCCEEDED [('reader', 1), ('trainer', 2)]\n\
+             torchx: ['reader 2 of 3, GPU 0', 'trainer 0 of 3, GPU 0', 'trainer 1 of 3, GPU 0']\n"
+        );
+        wait_until_empty(&env);
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
+    #[ignore = "half a minute of downloads"]
+    fn waldur() {
+        let Some((mut env, python)) = with_packages("waldur", &["waldur-site-agent-slurm==1.0.7"])
+        else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "2", "--gpus-per-node", "2"]);
+        assert_eq!(
+            run(&env, &python, "with_waldur.py"),
+            "waldur: lab some words lab\n\
+             waldur: root {'cpu': 100, 'gres/gpu': 5}\n\
+             waldur: True {'cpu': 7}\n\
+             waldur: True False lab_qos,normal\n\
+             waldur: True\n\
+             waldur: ['lab']\n\
+             waldur: None\n"
+        );
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
+    #[ignore = "a minute of downloads"]
+    fn workflows() {
+        let packages = [
+            "ClusterShell==1.10.1",
+            "cluster_tools==4.3.3",
+            "dpdispatcher==1.1.0",
+            "signac-flow==0.29.1",
+            "slurm2sql==0.9.9",
+        ];
+        let Some((mut env, python)) = with_packages("workflows", &packages) else {
+            return;
+        };
+        // cluster_tools asks for the jobs of $USER, and its jobs read functions from the program's file.
+        env.set_var("USER", testkit::this_user());
+        env.set_var(
+            "PYTHONPATH",
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs"),
+        );
+        env.set_var("PYTHONDONTWRITEBYTECODE", "1");
+        start_four(&mut env, &["--cpus-per-node", "2", "--gpus-per-node", "2"]);
+        assert_eq!(
+            run(&env, &python, "with_workflows.py"),
+            "cluster_tools: [1, 4, 9]\n\
+             cluster_tools: RemoteException\n\
+             signac-flow: DefaultSlurmEnvironment\n\
+             signac-flow: ['4', '9']\n\
+             dpdispatcher: [2, 2]\n\
+             clustershell: @slurmpart:all node[1-4]\n\
+             clustershell: node[1-2]\n\
+             clustershell: ran\n\
+             slurm2sql: [('kept', 'COMPLETED', 0, 2, None, 1.0, 300.0), \
+             ('true', 'COMPLETED', 0, 2, 2, 1.0, None), ('batch', 'COMPLETED', 0, 2, 1, 1.0, None)]\n"
+        );
+        wait_until_empty(&env);
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
     #[ignore = "a minute of downloads"]
     fn hydra_submitit_launcher() {
         let packages = ["hydra-core==1.4.0rc3", "hydra-submitit-launcher==1.2.0"];
