@@ -124,7 +124,7 @@ impl Shared {
             }
             let pause = state.pause(asker);
             let waited = state.asked.map_or(pause, |asked| asked.elapsed());
-            let has_question = asker.remembered.is_some() || !state.wanted.is_empty();
+            let has_question = matches!(asker.about, About::All(_)) || !state.wanted.is_empty();
             if has_question && (state.hurry || waited >= pause) {
                 state.hurry = false;
                 state.asked = Some(Instant::now());
@@ -199,9 +199,19 @@ struct Asker {
     transport: Box<dyn Transport>,
     /// Where the answer is shared with other processes.
     queue: Option<SharedQueue>,
-    /// Where all of the user's jobs are asked about: how long ago one may have ended.
-    remembered: Option<Duration>,
+    about: About,
     stop: Arc<AtomicBool>,
+}
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    /// The jobs that are watched.
+    Watched,
+    /// The ends of those ([`Transport::jobs_to_their_end`]).
+    Ends,
+    /// All of the user's jobs, those included that ended so long ago.
+    All(Duration),
 }
 
 impl Asker {
@@ -213,16 +223,18 @@ impl Asker {
                 pause.max(LONGEST_WAIT.min(took * SHARE))
             }
         };
-        match self.remembered {
-            Some(_) => pause.max(LIST_PAUSE),
-            None => pause,
+        match self.about {
+            About::All(_) => pause.max(LIST_PAUSE),
+            About::Watched | About::Ends => pause,
         }
     }
 
     /// Those jobs, and where all are asked about, these too.
     fn jobs(&mut self, jobs: &[JobId]) -> Result<Vec<JobView>, TransportError> {
-        let Some(remembered) = self.remembered else {
-            return self.transport.jobs_to_their_end(jobs);
+        let remembered = match self.about {
+            About::Watched => return self.transport.jobs(jobs),
+            About::Ends => return self.transport.jobs_to_their_end(jobs),
+            About::All(remembered) => remembered,
         };
         let remembered = i64::try_from(remembered.as_millis()).unwrap_or(i64::MAX);
         let since = Timestamp(sys::now().saturating_sub(remembered));
@@ -265,7 +277,13 @@ impl Poller {
     /// the user share the answer.
     #[must_use]
     pub fn start(transport: Box<dyn Transport>, queue: Option<SharedQueue>) -> Poller {
-        Poller::begin(transport, queue, None)
+        Poller::begin(transport, queue, About::Watched)
+    }
+
+    /// Begins to ask whether jobs have ended, once there are some: how, of an array, once none of it lives.
+    #[must_use]
+    pub fn start_for_ends(transport: Box<dyn Transport>, queue: Option<SharedQueue>) -> Poller {
+        Poller::begin(transport, queue, About::Ends)
     }
 
     /// Begins to ask about all of the user's jobs, those included that ended so long ago.
@@ -275,14 +293,10 @@ impl Poller {
         queue: Option<SharedQueue>,
         remembered: Duration,
     ) -> Poller {
-        Poller::begin(transport, queue, Some(remembered))
+        Poller::begin(transport, queue, About::All(remembered))
     }
 
-    fn begin(
-        transport: Box<dyn Transport>,
-        queue: Option<SharedQueue>,
-        remembered: Option<Duration>,
-    ) -> Poller {
+    fn begin(transport: Box<dyn Transport>, queue: Option<SharedQueue>, about: About) -> Poller {
         let shared = Arc::new(Shared::default());
         let stop = transport.stop();
         let cluster = transport.cluster().to_owned();
@@ -291,7 +305,7 @@ impl Poller {
         let asker = Asker {
             transport,
             queue,
-            remembered,
+            about,
             stop: Arc::clone(&stop),
         };
         let thread = std::thread::spawn(move || ask(&of_thread, asker));

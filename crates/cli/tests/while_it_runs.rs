@@ -210,3 +210,27 @@ fn who_waits_for_an_array_hears_of_an_element_that_failed_before_the_others_ende
         again.stdout
     );
 }
+
+/// How many elements have ended is told while others wait for their end.
+#[test]
+fn who_follows_an_array_hears_of_its_ended_elements_while_others_live() {
+    let env = TestEnv::new(YARD);
+    env.write(
+        "job.sh",
+        "#!/bin/sh\n#SBATCH --array=1-2%1 --time=5\n\
+         until test -e go-$SLURM_ARRAY_TASK_ID; do sleep 0.05; done\n",
+    );
+    let said = env.work().join("said");
+    let mut follows = env.command(&["run", "job.sh"]);
+    let follows = follows.stdout(Stdio::null());
+    let mut follows = follows
+        .stderr(File::create(&said).unwrap())
+        .spawn()
+        .unwrap();
+    env.write("go-1", "");
+    wait_until("the end of one is told", || {
+        fs::read_to_string(&said).unwrap().contains("1 of 2 ended")
+    });
+    env.write("go-2", "");
+    assert!(follows.wait().unwrap().success());
+}

@@ -76,13 +76,15 @@ pub(crate) fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>)
 /// Begins to ask a cluster about jobs that are followed, through one connection. What a real Slurm answers is
 /// shared with all of the user's processes on this machine, and asked for as seldom as their config says.
 pub(crate) fn poller(cluster: &ClusterRef, places: &Places) -> Result<Poller, Failure> {
-    Ok(poller_through(cluster.open(places)?, places))
+    let transport = cluster.open(places)?;
+    let queue = queue(&*transport, places);
+    Ok(Poller::start(transport, queue))
 }
 
-/// As [`poller`], through a transport that is open.
-pub(crate) fn poller_through(transport: Box<dyn Transport>, places: &Places) -> Poller {
+/// As [`poller`], about jobs whose ends are awaited, through a transport that is open.
+pub(crate) fn poller_of_ends(transport: Box<dyn Transport>, places: &Places) -> Poller {
     let queue = queue(&*transport, places);
-    Poller::start(transport, queue)
+    Poller::start_for_ends(transport, queue)
 }
 
 /// Begins to ask a cluster about all of the user's jobs, those included that ended so long ago.

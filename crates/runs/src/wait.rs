@@ -1,6 +1,6 @@
 //! Waits for the end of runs and jobs, whatever their clusters answer meanwhile.
 
-use crate::reach::poller_through;
+use crate::reach::poller_of_ends;
 use crate::{
     Comeback, FILE_PAUSE, Failure, FailureKind, LastDeputy, Requeued, Run, RunState, Selected,
 };
@@ -59,7 +59,7 @@ impl Waiting {
         let poller = pollers
             .0
             .entry(one.cluster.clone())
-            .or_insert_with(|| poller_through(transport, places));
+            .or_insert_with(|| poller_of_ends(transport, places));
         poller.watch(&one.jobs());
         Ok(one)
     }
