@@ -31,6 +31,9 @@ pub struct TaskFiles {
     pub error: Option<String>,
     /// `--input`: a file pattern, `none`, or `None` for srun's own stdin sent to every task.
     pub input: Option<String>,
+    /// `--label`: each line in a file begins with its task's rank. `srun` labels what is sent to it by itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub label: bool,
 }
 
 /// What runs in a step.

@@ -274,6 +274,9 @@ pub enum Streams {
         input: Option<String>,
         /// Whether files keep what they hold.
         open_mode: OpenMode,
+        /// Each line in a file begins with its task's rank.
+        #[serde(default)]
+        label: bool,
         /// No task starts before `srun` says so.
         #[serde(default)]
         waits: bool,

@@ -486,6 +486,7 @@ fn streams(launch: &StepLaunch, files: &TaskFiles) -> Streams {
             error: files.error.clone(),
             input: files.input.clone(),
             open_mode,
+            label: files.label,
             waits: launch.waits,
         },
         None => Streams::Files {

@@ -120,7 +120,10 @@ pub(super) fn launch(
     sys::process::set_umask(0o077);
     let streams = streams?;
     let messages = match (&spec.streams, streams.first()) {
-        (Streams::Srun { error: None, .. }, _) | (_, None) => None,
+        // Of labelled lines this process reads what it would write.
+        (Streams::Srun { error: None, .. } | Streams::Srun { label: true, .. }, _) | (_, None) => {
+            None
+        }
         (_, Some(first)) => first.error.try_clone().ok().map(File::from),
     };
     let default_temporary = temporary.value();

@@ -17,6 +17,7 @@ mod gpu_binding;
 mod idle;
 mod job_memory;
 mod job_namespace;
+mod labelled_lines;
 mod launch;
 mod memory_limit;
 mod outside_engine;

@@ -3,6 +3,7 @@
 //! Nothing here waits. When `srun` reads slowly, tasks' pipes are left alone until what was read
 //! has gone, so that memory stays bounded and the tasks feel it as a full pipe.
 
+use super::labelled_lines::LabelledLines;
 use crate::spec::StepSpec;
 use api::step_io::{
     FrameReader, FromSupervisor, StepFrame, StepHeader, TaskStream, ToSupervisor, encode_output,
@@ -52,6 +53,19 @@ struct Source {
     file: std::fs::File,
     rank: u32,
     stream: TaskStream,
+    /// The file that gets it, with labels; else it is for `srun`.
+    labelled: Option<LabelledLines>,
+}
+
+/// What a look at a source gave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Bytes.
+    Some,
+    /// Nothing for now.
+    None,
+    /// Its end.
+    End,
 }
 
 /// How much of the end of a task's output is looked at.
@@ -152,12 +166,32 @@ impl Relay {
 
     /// A pipe for a stream that task `rank` writes; returns the task's end.
     pub(super) fn output(&mut self, rank: u32, stream: TaskStream) -> io::Result<OwnedFd> {
+        self.source(rank, stream, None)
+    }
+
+    /// The same for one that goes to a file, its lines behind labels.
+    pub(super) fn labelled(
+        &mut self,
+        rank: u32,
+        stream: TaskStream,
+        lines: LabelledLines,
+    ) -> io::Result<OwnedFd> {
+        self.source(rank, stream, Some(lines))
+    }
+
+    fn source(
+        &mut self,
+        rank: u32,
+        stream: TaskStream,
+        labelled: Option<LabelledLines>,
+    ) -> io::Result<OwnedFd> {
         let (ours, theirs) = io::pipe()?;
         sys::set_nonblocking(&ours)?;
         self.sources.push(Source {
             file: OwnedFd::from(ours).into(),
             rank,
             stream,
+            labelled,
         });
         Ok(theirs.into())
     }
@@ -183,6 +217,7 @@ impl Relay {
             file: ours.try_clone()?,
             rank,
             stream: TaskStream::Out,
+            labelled: None,
         });
         self.sinks.push(Sink {
             file: ours.try_clone()?,
@@ -231,7 +266,7 @@ impl Relay {
         // From the last place to the first, so that taking one away moves none that is to come.
         for (token, readable, writable) in ready.iter().rev() {
             match token {
-                Token::Source(place) if *readable && self.read_source(*place) => {
+                Token::Source(place) if *readable && self.read_source(*place) == Look::End => {
                     self.sources.remove(*place);
                 }
                 Token::Sink(place) if *writable && self.sinks[*place].write() => {
@@ -257,12 +292,16 @@ impl Relay {
                 all_read = false;
                 break;
             }
-            let before = self.out.len();
-            if self.read_source(place) {
-                self.sources.remove(place);
-            } else if self.out.len() == before {
-                // Empty, and held open by someone who is not of this step.
-                place += 1;
+            match self.read_source(place) {
+                Look::End => drop(self.sources.remove(place)),
+                Look::Some => {}
+                // Empty, and held open by a process that is not of this step.
+                Look::None => {
+                    if let Some(lines) = &mut self.sources[place].labelled {
+                        told(lines.end());
+                    }
+                    place += 1;
+                }
             }
         }
         self.flush();
@@ -273,13 +312,7 @@ impl Relay {
     pub(super) fn end_of_errors(&mut self, rank: u32) -> Vec<u8> {
         let is_meant = |source: &Source| source.rank == rank && source.stream == TaskStream::Err;
         if let Some(place) = self.sources.iter().position(is_meant) {
-            let mut before = usize::MAX;
-            while self.waiting() < ENOUGH && self.out.len() != before {
-                before = self.out.len();
-                if self.read_source(place) {
-                    break;
-                }
-            }
+            while self.waiting() < ENOUGH && self.read_source(place) == Look::Some {}
         }
         self.error_ends.remove(&rank).unwrap_or_default()
     }
@@ -305,25 +338,32 @@ impl Relay {
         self.out.len() - self.sent
     }
 
-    /// Whether the source has ended.
-    fn read_source(&mut self, place: usize) -> bool {
+    fn read_source(&mut self, place: usize) -> Look {
         let source = &mut self.sources[place];
         let chunk = &mut self.chunk;
-        match source.file.read(chunk) {
-            Ok(0) => true,
-            Ok(length) => {
-                if !self.broken {
-                    encode_output(&mut self.out, source.rank, source.stream, &chunk[..length]);
-                    if source.stream == TaskStream::Err {
-                        let end = self.error_ends.entry(source.rank).or_default();
-                        end.extend_from_slice(&chunk[..length]);
-                        end.drain(..end.len().saturating_sub(END_LENGTH));
-                    }
+        let read = source.file.read(chunk);
+        let length = match read {
+            Ok(length) if length > 0 => length,
+            Err(error) if is_temporary(&error) => return Look::None,
+            Ok(_) | Err(_) => {
+                if let Some(lines) = &mut source.labelled {
+                    told(lines.end());
                 }
-                false
+                return Look::End;
             }
-            Err(error) => !is_temporary(&error),
+        };
+        let bytes = &chunk[..length];
+        match &mut source.labelled {
+            Some(lines) => told(lines.write(bytes)),
+            None if self.broken => return Look::Some,
+            None => encode_output(&mut self.out, source.rank, source.stream, bytes),
         }
+        if source.stream == TaskStream::Err {
+            let end = self.error_ends.entry(source.rank).or_default();
+            end.extend_from_slice(bytes);
+            end.drain(..end.len().saturating_sub(END_LENGTH));
+        }
+        Look::Some
     }
 
     fn read_stream(&mut self, wishes: &mut Vec<Wish>) {
@@ -478,6 +518,13 @@ impl Sink {
             }
         }
         false
+    }
+}
+
+/// A file that takes no lines: the task goes on, as one does whose `srun` can't write.
+fn told(written: io::Result<()>) {
+    if let Err(error) = written {
+        tracing::warn!("a labelled line was not written: {error}");
     }
 }
 

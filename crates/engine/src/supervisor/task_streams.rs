@@ -1,5 +1,6 @@
 //! The three standard streams of a task.
 
+use super::labelled_lines::{LabelWidth, LabelledLines};
 use super::relay::Relay;
 use super::task_files::{TaskFiles, Unopened, words};
 use crate::spec::{StepSpec, Streams};
@@ -82,12 +83,14 @@ pub(super) fn open(
                 error,
                 input,
                 open_mode,
+                label,
                 ..
             },
             Some(relay),
         ) => {
             let mut files = TaskFiles::new(spec, owner, *open_mode, (Duration::ZERO, stop));
             let places = Places {
+                label: label.then(|| LabelWidth::of(spec.step_tasks)),
                 input: Place::of(input.as_deref()),
                 output: Place::of(output.as_deref()),
                 // Where only the output is named, the error goes with it.
@@ -128,6 +131,8 @@ pub(super) fn errors(spec: &StepSpec, owner: Option<&User>) -> Option<File> {
 }
 
 struct Places<'a> {
+    /// `--label`: of lines in files.
+    label: Option<LabelWidth>,
     input: Place<'a>,
     output: Place<'a>,
     error: Option<Place<'a>>,
@@ -182,16 +187,22 @@ impl Places<'_> {
                     TaskStream::Err => "stderr",
                 };
                 let file = files.output(pattern, task);
-                Ok(file
-                    .map_err(|unopened| unopened.of_stream(pattern, name))?
-                    .into())
+                let file = file.map_err(|unopened| unopened.of_stream(pattern, name))?;
+                let Some(width) = self.label else {
+                    return Ok(file.into());
+                };
+                let lines = LabelledLines::new(file, task.rank, width);
+                relay
+                    .labelled(task.rank, stream, lines)
+                    .map_err(|error| system(&error))
             }
             Place::Null | Place::Only(_) => null(),
         };
         let output = written(self.output, TaskStream::Out)?;
         let error = match (self.error, self.output) {
             (Some(place), _) => written(place, TaskStream::Err)?,
-            (None, Place::File(_) | Place::Null) => copy(&output)?,
+            (None, Place::File(_)) if self.label.is_none() => copy(&output)?,
+            (None, Place::Null) => copy(&output)?,
             (None, place) => written(place, TaskStream::Err)?,
         };
         Ok(TaskStreams {

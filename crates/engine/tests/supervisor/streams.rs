@@ -32,6 +32,7 @@ pub const TESTS: &[Test] = &[
         "a_launch_error_is_told_to_srun",
         a_launch_error_is_told_to_srun,
     ),
+    ("labels_stand_in_files_too", labels_stand_in_files_too),
     ("output_of_one_task_only", output_of_one_task_only),
 ];
 
@@ -62,6 +63,7 @@ fn listen(step: &mut Step, change: impl FnOnce(&mut Streams)) -> UnixListener {
         error: None,
         input: None,
         open_mode: OpenMode::Truncate,
+        label: false,
         waits: false,
     };
     change(&mut step.spec.streams);
@@ -258,6 +260,25 @@ fn a_launch_error_is_told_to_srun() {
         "{error}"
     );
     assert_eq!(step.exit().launch_error, Some(error));
+}
+
+fn labels_stand_in_files_too() {
+    let script = "printf 'a\\nb'; echo err >&2; exec 2>&-; sleep 0.1; printf c";
+    let (step, mut srun) = start(Step::command(&["sh", "-c", script], 2), |streams| {
+        if let Streams::Srun { output, label, .. } = streams {
+            *output = Some("out-%j".to_owned());
+            *label = true;
+        }
+    });
+    let heard = srun.hear_all();
+    assert_eq!(heard.exits.len(), 2);
+    let written = std::fs::read_to_string(step.path("out-7")).unwrap();
+    let mut lines: Vec<&str> = written.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        ["0: a", "0: bc", "0: err", "1: a", "1: bc", "1: err"]
+    );
 }
 
 fn output_of_one_task_only() {

@@ -145,6 +145,7 @@ fn task_files(options: &LaunchOptions, caller: &Caller<'_>) -> TaskFiles {
         output: written(&options.output, caller.cwd),
         error: written(&options.error, caller.cwd),
         input: place(&options.input),
+        label: options.label,
     }
 }
 
