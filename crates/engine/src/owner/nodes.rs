@@ -36,16 +36,19 @@ impl Owner {
         for job in jobs {
             let goes_on = self.goes_on_without(job);
             for key in self.supervisors_on(job, node) {
-                if !goes_on {
-                    let say = SupervisorCall::Deadline {
+                let lost = self.state.cluster().node_name(node).clone();
+                let say = if goes_on {
+                    SupervisorCall::NodeLost { node: lost }
+                } else {
+                    SupervisorCall::Deadline {
                         at: None,
                         because: Because::Stop,
-                        lost_node: Some(self.state.cluster().node_name(node).clone()),
+                        lost_node: Some(lost),
                         preempted: false,
                         job: None,
-                    };
-                    turn.words.push((key, say));
-                }
+                    }
+                };
+                turn.words.push((key, say));
                 turn.words.push((key, KILL));
             }
             if goes_on {

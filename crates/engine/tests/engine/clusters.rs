@@ -9,11 +9,16 @@ use api::{
 };
 use model::{
     JobId, JobState, JobStateName, NodeName, Outcome, PendingReason, RequeueHold, StepState,
+    UsageOwner,
 };
 use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
     ("clusters::two_partitions_and_a_lost_node", lost_node),
+    (
+        "clusters::a_lost_node_says_nothing_in_the_output_of_a_job_that_goes_on",
+        lost_node_of_a_job_that_goes_on,
+    ),
     ("clusters::a_file_that_changes_under_jobs", reconfigured),
     (
         "clusters::a_job_that_is_cancelled_while_its_start_fails_stays_cancelled",
@@ -292,6 +297,26 @@ fn lost_node() {
     assert_eq!(client.cluster().unwrap().nodes[1].state.long(), "down");
     client.mark_nodes(second, NodeChange::Idle, "").unwrap();
     assert_eq!(ended(&mut client, waits).0, Outcome::Completed);
+}
+
+/// It said that it was cancelled.
+fn lost_node_of_a_job_that_goes_on() {
+    let house = house(FILE);
+    let mut client = house.client();
+    let mut job = house.script("touch begun; exec sleep 600");
+    job.request.min_nodes = Some(2);
+    job.request.rare.no_kill = true;
+    job.request.rare.requeue = Some(false);
+    job.request.output = Some("out".to_owned());
+    let job = client.submit(job).unwrap();
+    until("it runs", || is_there(&house.work(), "begun"));
+    let first = vec![NodeName::new("n1")];
+    client
+        .mark_nodes(first, NodeChange::Down, "broken")
+        .unwrap();
+    ended(&mut client, job);
+    assert!(is_there(&house.work(), "out"));
+    assert_eq!(house.text("out"), "");
 }
 
 fn reconfigured() {

@@ -50,6 +50,11 @@ impl Obey for Run<'_> {
     }
 
     fn node_lost(&mut self, node: NodeName) {
+        // The lost one says nothing any more, and is killed by what comes next.
+        if node == self.spec.node {
+            self.is_node_lost = true;
+            return;
+        }
         if let (None, Some(relay)) = (&self.messages, self.relay.as_mut()) {
             relay.send(&FromSupervisor::NodeLost(node.to_string()));
         }
