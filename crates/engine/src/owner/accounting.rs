@@ -2,6 +2,7 @@
 //! at once, for jobs that wait too.
 
 use super::submit::store_refusal;
+use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use crate::store::StoreError;
@@ -55,7 +56,7 @@ impl Owner {
     }
 
     /// What these used until now counts no more.
-    pub(super) fn reset_usage(&mut self, of: Vec<UsageOwner>, at: Timestamp) -> Answer {
+    pub(super) fn reset_usage(&mut self, of: Vec<UsageOwner>, turn: &mut Turn) -> Answer {
         let spender = |owner| match owner {
             UsageOwner::Qos { name } => Spender::Qos(name),
             UsageOwner::Account { account } => Spender::Account(account),
@@ -70,7 +71,9 @@ impl Owner {
             }),
         };
         let of = of.into_iter().map(spender).collect();
+        let at = turn.now;
         self.state.apply(Event::UsageBeginsAnew { of, at });
+        turn.durable = true;
         Answer::Done
     }
 

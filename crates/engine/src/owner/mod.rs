@@ -344,7 +344,7 @@ impl Owner {
                 let actor = self.users.user(peer.uid);
                 self.set_accounting(&accounting, &actor, turn.now)
             }
-            Call::ResetUsage { of } => Ok(self.reset_usage(of, turn.now)),
+            Call::ResetUsage { of } => Ok(self.reset_usage(of, turn)),
             Call::ModifyRecords { jobs, change } => {
                 self.modify_records(&jobs, &change, peer, turn.now)
             }

@@ -201,7 +201,9 @@ impl Owner {
             && batch.submissions.is_empty()
             && batch.nodes.is_empty()
             && batch.events.is_empty()
-            && batch.reservations.is_empty();
+            && batch.reservations.is_empty()
+            && batch.usage.is_empty()
+            && batch.spent.is_empty();
         if !nothing && let Err(error) = self.store.write(&batch) {
             self.failed(turn, &error.to_string());
             return;

@@ -19,6 +19,10 @@ pub const TESTS: &[Test] = &[
         "clusters::a_lost_node_says_nothing_in_the_output_of_a_job_that_goes_on",
         lost_node_of_a_job_that_goes_on,
     ),
+    (
+        "clusters::usage_that_begins_anew_does_so_for_the_next_engine_too",
+        usage_begins_anew,
+    ),
     ("clusters::a_file_that_changes_under_jobs", reconfigured),
     (
         "clusters::a_job_that_is_cancelled_while_its_start_fails_stays_cancelled",
@@ -317,6 +321,28 @@ fn lost_node_of_a_job_that_goes_on() {
     ended(&mut client, job);
     assert!(is_there(&house.work(), "out"));
     assert_eq!(house.text("out"), "");
+}
+
+/// The former usage was back: nothing else changed, and nothing was written.
+fn usage_begins_anew() {
+    let priority = "[priority]\nfair_share = 1000\nhalf_life = \"00:00:00\"\n";
+    let house = house(&format!("{FILE}{priority}"));
+    let mut client = house.client();
+    let job = house.submit(&mut client, "sleep 0.1");
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    let used = |client: &mut Client| {
+        let rows = client.shares().unwrap();
+        rows.iter().map(|row| row.usage).fold(0.0, f64::max)
+    };
+    assert!(used(&mut client) > 0.0);
+    let account = "root".to_owned();
+    client
+        .reset_usage(vec![UsageOwner::Account { account }])
+        .unwrap();
+    assert_eq!(used(&mut client), 0.0);
+    client.stop().unwrap();
+    let mut client = house.client();
+    assert_eq!(used(&mut client), 0.0);
 }
 
 fn reconfigured() {

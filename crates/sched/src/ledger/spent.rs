@@ -206,7 +206,9 @@ impl State {
             let seconds = seconds_used(cluster, &job.record, (self.spent.reset, now), decay);
             rate(cluster, &used(cluster, job), tres) * seconds
         };
-        let running = self.running.iter().filter_map(|id| self.jobs.get(id));
+        // What no limit counts is not kept at a job's end either.
+        let running = self.running.iter().filter(|_| is_budgeted(cluster, tres));
+        let running = running.filter_map(|id| self.jobs.get(id));
         let of_running: f64 = running.map(of_running).sum();
         let spending = Spending {
             spender,
@@ -246,9 +248,12 @@ impl State {
             .chain(of_ended)
             .filter(|it| is_below(it))
             .collect();
+        // A limit that counts what was used may have been removed, and may come back.
+        let kept = self.spent.of_ended.keys().map(|it| it.tres.as_str());
         let names = cluster.budgeted_tres().iter().map(String::as_str);
+        let names: BTreeSet<&str> = names.chain([WALL]).chain(kept).collect();
         let mut less: Vec<(Spending, f64)> = Vec::new();
-        for tres in names.chain([WALL]) {
+        for tres in names {
             let spending = |spender: Spender| Spending {
                 spender,
                 tres: tres.to_owned(),
@@ -361,6 +366,14 @@ impl State {
 /// Whether limits say how much may be used.
 pub(super) fn has_budgets(cluster: &Cluster) -> bool {
     !cluster.budgeted_tres().is_empty() || cluster.has_budgeted_time()
+}
+
+/// Whether a limit says how much of a TRES, or of time, may be used.
+fn is_budgeted(cluster: &Cluster, tres: &str) -> bool {
+    if tres == WALL {
+        return cluster.has_budgeted_time();
+    }
+    cluster.budgeted_tres().iter().any(|own| own == tres)
 }
 
 /// Whether a job used what its QOS gives to one job (`MaxTRESMinsPerJob`): in whole minutes, as Slurm

@@ -764,6 +764,9 @@ fn usage_of_one_begins_anew() {
     lab.now = lab.now + Seconds(300);
     anew(&mut lab, crate::Spender::Member(ann()));
     assert_eq!(used(&lab), 0.0);
+    // No limit counts time, and none is added at the job's end.
+    let spent = lab.state.take_changes().spent;
+    assert!(!spent.is_empty() && spent.iter().all(|(of, _)| of.tres == "cpu"));
     lab.now = lab.now + Seconds(599);
     assert_eq!(used(&lab), 599.0);
     let second = lab.check("ann", minutes(1, 60), "R").unwrap();
@@ -796,6 +799,58 @@ fn usage_of_one_begins_anew() {
         in_qos("min", minutes(1, 60)),
         "QOSGrpCPUMinutesLimit",
     );
+    lab.now = lab.now + Seconds(60);
+    assert!(used(&lab) > 0.0);
+    anew(&mut lab, crate::Spender::Account("root".to_owned()));
+    assert_eq!(used(&lab), 0.0, "all are below the root account");
+}
+
+/// What nothing counts is not taken off, or it would be a credit once something does; what was counted before is.
+#[test]
+fn usage_that_nothing_counts_begins_anew() {
+    let with_limit = |limit: &str| {
+        let text = format!(
+            "[nodes.n]\nnames = \"n1\"\ncpus = 8\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n\
+             [account.top]\n{limit}[user.ann]\naccounts = [\"top\"]\n"
+        );
+        ClusterFile::parse("test", &text).unwrap()
+    };
+    let (limited, free) = (with_limit("group_wall = \"00:01:00\"\n"), with_limit(""));
+    let mut lab = World::of(&limited);
+    let take = |lab: &mut World, file: &ClusterFile| {
+        let cluster = Arc::new(Cluster::build(file, Trust::All));
+        let at = lab.now;
+        lab.state.apply(Event::Reconfigured { cluster, at });
+        lab.state.schedule(at);
+    };
+    let end = |lab: &mut World, job| {
+        lab.state.apply(Event::Gone {
+            job,
+            outcome: model::Outcome::Completed,
+            at: lab.now,
+        });
+    };
+    let first = lab.check("ann", minutes(1, 60), "R").unwrap();
+    lab.now = lab.now + Seconds(61);
+    end(&mut lab, first);
+    let second = lab.check("ann", minutes(1, 60), "AssocGrpWallLimit");
+    let second = second.unwrap();
+    take(&mut lab, &free);
+    assert_eq!(lab.stands(second), "R");
+    lab.now = lab.now + Seconds(30);
+    lab.state.apply(Event::UsageBeginsAnew {
+        of: vec![crate::Spender::Account("top".to_owned())],
+        at: lab.now,
+    });
+    end(&mut lab, second);
+    let changes = lab.state.take_changes();
+    assert_eq!(changes.usage, [], "no priority goes by it");
+    take(&mut lab, &limited);
+    lab.check("ann", minutes(1, 60), "R");
+    lab.now = lab.now + Seconds(59);
+    lab.check("ann", minutes(1, 60), "R");
+    lab.now = lab.now + Seconds(2);
+    lab.check("ann", minutes(1, 60), "AssocGrpWallLimit");
 }
 
 /// The first for which nothing is free may be over a limit as well: it says the limit, and keeps no other up

@@ -1,5 +1,6 @@
 //! Usage that begins anew at 0 for one association or QOS: `sacctmgr modify … set RawUsage=0`.
 
+use crate::member::account_of_shares;
 use crate::{Member, Spender, State};
 use model::Timestamp;
 use resources::Cluster;
@@ -16,7 +17,10 @@ impl State {
                 Spender::Account(account) => is_within(cluster, &member.account, account),
                 Spender::Qos(_) => false,
             };
-            let jobs = self.running.iter().filter_map(|id| self.jobs.get(id));
+            // What running jobs used is taken off where it is added once they end.
+            let is_counted = self.cluster.priority().is_multifactor;
+            let jobs = self.running.iter().filter(|_| is_counted);
+            let jobs = jobs.filter_map(|id| self.jobs.get(id));
             let running = jobs.map(|job| &job.record);
             self.priorities
                 .begin_anew(&self.cluster, is_meant, running, now);
@@ -25,8 +29,12 @@ impl State {
     }
 }
 
-/// Whether an account is another one, or somewhere below it.
+/// Whether an account is another one, or somewhere below it; all are below the root account.
 pub(crate) fn is_within(cluster: &Cluster, account: &str, above: &str) -> bool {
+    // No account names it as the one over it.
+    if above == account_of_shares("") {
+        return true;
+    }
     let itself = std::iter::once(account);
     itself
         .chain(accounts_over(cluster, account))
