@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::step::{Step, lives, until};
 use api::step_io::{FrameReader, FromSupervisor, StepFrame, TaskStream, ToSupervisor};
-use engine::spec::{EndedBy, Streams};
+use engine::spec::{EndedBy, Reach, Streams, SupervisorCall};
 use model::OpenMode;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -25,6 +25,10 @@ pub const TESTS: &[Test] = &[
     (
         "an_srun_that_dies_takes_its_step_along",
         an_srun_that_dies_takes_its_step_along,
+    ),
+    (
+        "a_step_that_survived_sigterm_tells_of_its_end",
+        a_step_that_survived_sigterm_tells_of_its_end,
     ),
     ("a_slow_srun_is_waited_for", a_slow_srun_is_waited_for),
     ("a_terminal_with_a_size", a_terminal_with_a_size),
@@ -210,6 +214,33 @@ fn an_srun_that_dies_takes_its_step_along() {
     assert_eq!(step.statuses(), [15]);
     assert_eq!(step.exit().ended_by, Some(EndedBy::Stop));
     assert!(!lives(pid));
+}
+
+/// `srun` heard of no end, and said that the step was killed by nobody.
+fn a_step_that_survived_sigterm_tells_of_its_end() {
+    let script = "trap 'echo got' TERM; echo ready; while :; do sleep 0.01; done";
+    let mut step = Step::command(&["sh", "-c", script], 1);
+    step.spec.kill_wait_ms = 100;
+    let (mut step, mut srun) = start(step, |_| {});
+    let mut heard = Received::default();
+    srun.hear(&mut heard, |heard| !heard.out.is_empty());
+    let signal = SupervisorCall::Signal {
+        signal: 15,
+        reach: Reach::Tasks,
+    };
+    for _ in 0..2 {
+        step.call(&signal);
+    }
+    srun.hear(&mut heard, |heard| heard.out[0].ends_with(b"got\n"));
+    assert!(heard.said.is_empty(), "{:?}", heard.said);
+    step.call(&SupervisorCall::Kill);
+    srun.hear(&mut heard, |_| false);
+    assert_eq!(step.statuses(), [9]);
+    let begin = "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT ";
+    let told = String::from_utf8(heard.err).unwrap();
+    assert_eq!(told.matches(begin).count(), 1, "{told}");
+    let said: Vec<bool> = heard.said.iter().map(|it| it.starts_with(begin)).collect();
+    assert_eq!(said, [true], "{:?}", heard.said);
 }
 
 fn a_slow_srun_is_waited_for() {

@@ -58,6 +58,8 @@ pub(super) struct Run<'a> {
     is_node_lost: bool,
     /// Its output has the line of its end, which Slurm writes once.
     told_end: bool,
+    /// The same for a signal that is no end to its `srun`.
+    told_signal: bool,
     /// What ended processes used.
     usage: Usage,
 }
@@ -101,6 +103,7 @@ impl<'a> Run<'a> {
             job_stop: None,
             is_node_lost: false,
             told_end: false,
+            told_signal: false,
             usage: Usage::default(),
         }
     }

@@ -56,10 +56,11 @@ impl Run<'_> {
         let (Some(relay), None) = (self.relay.as_mut(), &self.messages) else {
             return self.tell_the_end(Because::Stop);
         };
-        if self.is_node_lost || self.told_end || self.spec.index_in_step() > 0 {
+        let is_told = self.told_end || self.told_signal;
+        if self.is_node_lost || is_told || self.spec.index_in_step() > 0 {
             return;
         }
-        self.told_end = true;
+        self.told_signal = true;
         let now = sys::local_time(wall_clock().seconds());
         let what = format!("{} ON {}", launch::step_name(self.spec), self.spec.node);
         let line = format!("slurmstepd: error: *** {what} CANCELLED AT {now} ***\n");
@@ -70,7 +71,8 @@ impl Run<'_> {
         });
     }
 
-    /// The line that Slurm writes into the output of what it ends.
+    /// The line that Slurm writes into the output of what it ends. A step's `srun` goes by it, also where a signal was told
+    /// before, which the step may have survived.
     pub(super) fn tell_the_end(&mut self, because: Because) {
         // One node speaks for the step, and a lost one does not.
         if self.is_node_lost || self.told_end || self.spec.index_in_step() > 0 {
