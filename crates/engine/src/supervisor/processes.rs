@@ -78,7 +78,7 @@ impl<'a> StepProcesses<'a> {
         }
         // The lists may miss the one that there is while it forks and ends.
         let listed = process::listed_children(std::process::id());
-        !has_children || listed.is_none_or(|listed| !listed.is_empty())
+        !has_children || listed.is_none_or(|listed| shows_all(&listed, |pid| self.own.has(pid)))
     }
 
     /// What this process and the keeper of the namespace have as children of the step's now, in a short look; without
@@ -125,6 +125,12 @@ impl<'a> StepProcesses<'a> {
     }
 }
 
+/// Whether a list of a process's children, which has some, shows that all of them are its own: one that forks and ends
+/// may be missing, or stand there now that it was not seen before.
+fn shows_all(listed: &[u32], is_own: impl Fn(u32) -> bool) -> bool {
+    !listed.is_empty() && listed.iter().all(|pid| is_own(*pid))
+}
+
 /// Whether a process is in one of these namespaces of host names.
 fn is_in(hosts: &BTreeSet<u64>, pid: u32) -> bool {
     let host = process::namespace_of(pid, "uts");
@@ -138,5 +144,24 @@ pub(super) fn send(pid: u32, signal: i32) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => tracing::warn!("signal {signal} to process {pid}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the last look found, and those before had missed, was left alive.
+    #[test]
+    fn all_are_gone_where_own_processes_alone_are_left() {
+        let check = |listed: &[u32], want: bool| {
+            let is_own = |pid| pid < 10;
+            assert_eq!(shows_all(listed, is_own), want, "{listed:?}");
+        };
+        check(&[1], true);
+        check(&[1, 2], true);
+        check(&[], false);
+        check(&[10], false);
+        check(&[1, 10], false);
     }
 }
