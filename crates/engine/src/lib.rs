@@ -38,6 +38,7 @@ mod serve;
 mod shared_parts;
 pub mod spec;
 mod srun_folder;
+mod stopped;
 mod store;
 pub mod supervisor;
 mod supervisor_key;

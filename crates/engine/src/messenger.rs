@@ -3,6 +3,7 @@
 use crate::SupervisorKey;
 use crate::record;
 use crate::spec::{Because, LISTEN, PidFile, SupervisorAnswer, SupervisorCall};
+use crate::stopped;
 use api::EngineFolder;
 use model::Timestamp;
 use std::collections::BTreeSet;
@@ -24,8 +25,6 @@ const PAUSE: Duration = Duration::from_millis(2);
 const LONG_PAUSE: Duration = Duration::from_millis(100);
 /// What has waited for longer than this is looked at less often.
 const SOON: Duration = Duration::from_secs(1);
-
-const SIGCONT: i32 = 18;
 
 /// So long a call waits for whoever caused it to end.
 const LONGEST_CALLER: Duration = Duration::from_millis(100);
@@ -282,8 +281,7 @@ fn is_stopped(holder: &PidFile) -> bool {
 fn go_on(holder: &PidFile) {
     match PidFd::open(holder.pid) {
         Ok(process) if process.start_time() == holder.start_time => {
-            // Gone in between is as good.
-            let _gone = process.signal(SIGCONT);
+            stopped::go_on(&process);
         }
         Ok(_) | Err(_) => {}
     }

@@ -6,6 +6,7 @@ use super::order::Order;
 use crate::SupervisorKey;
 use crate::orphans;
 use crate::own_processes::OwnProcesses;
+use crate::stopped::{self, LONGEST_STOP};
 use api::EngineFolder;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -22,11 +23,6 @@ const SIGCHLD: i32 = 17;
 const REAPING_PAUSE: Duration = Duration::from_millis(10);
 /// Longest reaping: what can't be killed for so long hangs in the kernel.
 const LONGEST_REAPING: Duration = Duration::from_secs(5);
-
-/// A supervisor that was stopped for so long, by a process of its step perhaps, is let go on: it has a time limit to
-/// keep.
-const LONGEST_STOP: Duration = Duration::from_secs(10);
-const SIGCONT: i32 = 18;
 
 struct Live {
     engine: UnixStream,
@@ -153,8 +149,7 @@ impl Live {
             let is_due = since.elapsed() >= LONGEST_STOP;
             if is_due && self.pool.has(*pid) && process::is_stopped(*pid) {
                 tracing::warn!("supervisor {pid} was stopped, and goes on");
-                // Gone in between is as good.
-                let _gone = process::signal(*pid, SIGCONT);
+                stopped::let_child_go_on(*pid);
             }
             !is_due
         });

@@ -11,6 +11,7 @@ use crate::messenger::lives;
 use crate::outcome::NodeEnd;
 use crate::record;
 use crate::spec::ExitFile;
+use crate::stopped::{self, LONGEST_STOP};
 use model::{StepId, Timestamp};
 use std::collections::BTreeSet;
 use std::{io, thread};
@@ -71,7 +72,7 @@ impl Owner {
             .stack_size(64 << 10)
             .spawn(move || {
                 // An error here means that it can't be waited for: then it is looked at now.
-                let _gone = process.wait_exit(None);
+                let _gone = stopped::wait_for_end(&process, LONGEST_STOP);
                 let _owner = sender.send(Message::Gone(key));
             })?;
         self.adopted.waited_for.insert(key);
