@@ -166,6 +166,7 @@ fn files() -> TaskFiles {
         output: text("output"),
         error: text("error"),
         input: text("input"),
+        label: true,
     }
 }
 

@@ -20,6 +20,8 @@ use sys::terminal::{self, Size};
 const ENOUGH: usize = 512 * 1024;
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
+/// So often a source is read in one go, which is more than a full pipe holds: its writer may never end.
+const MOST_READS: u32 = 16;
 /// Longest wait for `srun` to take the last words.
 const LONGEST_LAST_WRITE: Duration = Duration::from_secs(10);
 
@@ -285,7 +287,7 @@ impl Relay {
     /// Reads what the tasks left in their pipes, as far as there is room; whether all of it is
     /// read and sent, or no reader is left. For when no task lives any more.
     pub(super) fn drained(&mut self) -> bool {
-        let mut place = 0;
+        let (mut place, mut reads) = (0, 0);
         let mut all_read = true;
         while place < self.sources.len() {
             if self.waiting() >= ENOUGH {
@@ -293,14 +295,17 @@ impl Relay {
                 break;
             }
             match self.read_source(place) {
-                Look::End => drop(self.sources.remove(place)),
-                Look::Some => {}
-                // Empty, and held open by a process that is not of this step.
-                Look::None => {
+                Look::End => {
+                    self.sources.remove(place);
+                    reads = 0;
+                }
+                Look::Some if reads < MOST_READS => reads += 1,
+                // Empty, and held open by a process that is not of this step, or it writes without an end.
+                Look::Some | Look::None => {
                     if let Some(lines) = &mut self.sources[place].labelled {
-                        told(lines.end());
+                        lines.end();
                     }
-                    place += 1;
+                    (place, reads) = (place + 1, 0);
                 }
             }
         }
@@ -312,7 +317,11 @@ impl Relay {
     pub(super) fn end_of_errors(&mut self, rank: u32) -> Vec<u8> {
         let is_meant = |source: &Source| source.rank == rank && source.stream == TaskStream::Err;
         if let Some(place) = self.sources.iter().position(is_meant) {
-            while self.waiting() < ENOUGH && self.read_source(place) == Look::Some {}
+            for _ in 0..MOST_READS {
+                if self.waiting() >= ENOUGH || self.read_source(place) != Look::Some {
+                    break;
+                }
+            }
         }
         self.error_ends.remove(&rank).unwrap_or_default()
     }
@@ -347,14 +356,14 @@ impl Relay {
             Err(error) if is_temporary(&error) => return Look::None,
             Ok(_) | Err(_) => {
                 if let Some(lines) = &mut source.labelled {
-                    told(lines.end());
+                    lines.end();
                 }
                 return Look::End;
             }
         };
         let bytes = &chunk[..length];
         match &mut source.labelled {
-            Some(lines) => told(lines.write(bytes)),
+            Some(lines) => lines.write(bytes),
             None if self.broken => return Look::Some,
             None => encode_output(&mut self.out, source.rank, source.stream, bytes),
         }
@@ -518,13 +527,6 @@ impl Sink {
             }
         }
         false
-    }
-}
-
-/// A file that takes no lines: the task goes on, as one does whose `srun` can't write.
-fn told(written: io::Result<()>) {
-    if let Err(error) = written {
-        tracing::warn!("a labelled line was not written: {error}");
     }
 }
 

@@ -188,7 +188,9 @@ impl Places<'_> {
                 };
                 let file = files.output(pattern, task);
                 let file = file.map_err(|unopened| unopened.of_stream(pattern, name))?;
-                let Some(width) = self.label else {
+                // To a pipe or a terminal this process could not write without waiting for its reader.
+                let is_plain = file.metadata().is_ok_and(|facts| facts.is_file());
+                let Some(width) = self.label.filter(|_| is_plain) else {
                     return Ok(file.into());
                 };
                 let lines = LabelledLines::new(file, task.rank, width);

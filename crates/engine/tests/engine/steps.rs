@@ -51,6 +51,7 @@ fn launch(house: &House, command: &str) -> StepLaunch {
             output: Some("step.%s.%t".to_owned()),
             input: Some("none".to_owned()),
             error: None,
+            label: false,
         },
         umask: 0o022,
         ..StepLaunch::default()

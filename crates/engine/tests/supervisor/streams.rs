@@ -38,6 +38,10 @@ pub const TESTS: &[Test] = &[
     ),
     ("labels_stand_in_files_too", labels_stand_in_files_too),
     ("output_of_one_task_only", output_of_one_task_only),
+    (
+        "what_writes_without_an_end_keeps_no_step_alive",
+        what_writes_without_an_end_keeps_no_step_alive,
+    ),
 ];
 
 /// `srun`'s side of one supervisor.
@@ -310,6 +314,21 @@ fn labels_stand_in_files_too() {
         lines,
         ["0: a", "0: bc", "0: err", "1: a", "1: bc", "1: err"]
     );
+}
+
+/// The end of its errors is looked for as it fails, while another goes on writing them.
+fn what_writes_without_an_end_keeps_no_step_alive() {
+    let script = "yes >&2 & exit 1";
+    let (step, mut srun) = start(Step::command(&["sh", "-c", script], 1), |streams| {
+        if let Streams::Srun { output, label, .. } = streams {
+            *output = Some("out".to_owned());
+            *label = true;
+        }
+    });
+    let heard = srun.hear_all();
+    assert_eq!(heard.exits.len(), 1);
+    let written = std::fs::read_to_string(step.path("out")).unwrap();
+    assert!(written.lines().all(|line| line == "0: y"));
 }
 
 fn output_of_one_task_only() {
