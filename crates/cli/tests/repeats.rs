@@ -120,6 +120,44 @@ fn repeats_are_one_array_and_each_is_resumed_by_itself() {
     assert!(env.yard(&["ls"]).success().contains("was removed"));
 }
 
+/// What their folders say is of the start before, until the next one begins.
+#[test]
+fn repeats_that_failed_wait_again_once_they_are_requeued() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let work = env.work().display().to_string();
+    let args = ["run", "-d", "--repeat", "2", "--name", "again", "--"];
+    let command = ["sh", "-c", "test -e \"$0/mended\"", &work];
+    env.yard(&[&args[..], &command].concat()).success();
+    let _failed = env.yard(&["wait", "again"]).code(1);
+    env.slurm(
+        "sbatch",
+        &[
+            "--exclusive",
+            "--wrap",
+            "until test -e go; do sleep 0.1; done",
+        ],
+    )
+    .success();
+    wait_until("another job has all", || {
+        let listed = env.slurm("squeue", &["-h", "-o", "%T"]).success();
+        listed == "RUNNING\n"
+    });
+    env.yard(&["requeue", "again"]).success();
+    let shown = env.yard(&["show", "again"]).success();
+    assert!(shown.contains("2 resuming"), "{shown}");
+    let listed: Value = serde_json::from_str(&env.yard(&["ls", "--json"]).success()).unwrap();
+    let states = listed["runs"][0]["repeats"].as_array().unwrap();
+    assert!(
+        states.iter().all(|row| row["state"] == "resuming"),
+        "{listed}"
+    );
+    let left = env.yard(&["wait", "again", "--timeout", "1s"]);
+    assert_eq!(left.status, 124, "{}", left.snapshot());
+    env.write("mended", "");
+    env.write("go", "");
+    env.yard(&["wait", "again"]).success();
+}
+
 /// Programs that take their time to end.
 #[test]
 fn repeats_whose_programs_go_on_after_a_cancel_are_being_cancelled() {

@@ -66,10 +66,13 @@ pub fn requeue(selected: &Selected) -> Result<Requeued, Failure> {
         }
         _ => {}
     }
-    if let (Some(run), Err(failure)) = (was_cancelled, &put_back)
+    if let (Some(run), Err(failure)) = (&selected.run, &put_back)
         && is_refusal(failure)
     {
-        run.folder.write_cancelled()?;
+        let _none = run.folder.take_asked_again();
+        if was_cancelled.is_some() {
+            run.folder.write_cancelled()?;
+        }
     }
     put_back
 }

@@ -20,6 +20,8 @@ pub struct Run {
     /// Its links, by number; none: the folder is gone (scratch was purged), or it was never
     /// finished.
     pub links: Vec<Link>,
+    /// Whether a person asked for it again after its end, and its next start has not begun.
+    pub asked_again: bool,
     /// Whether a person cancelled it.
     pub cancelled: bool,
     /// Its starts, in order, with what their conductors wrote.
@@ -64,6 +66,7 @@ impl Run {
                 entry,
                 folder,
                 links: Vec::new(),
+                asked_again: false,
                 cancelled: false,
                 starts: Vec::new(),
                 element: None,
@@ -96,6 +99,7 @@ impl Run {
         Ok(Run {
             entry,
             links,
+            asked_again: folder.is_asked_again(),
             cancelled: folder.is_cancelled(),
             environment_jobs: folder.environment_jobs().into_iter().map(JobId).collect(),
             folder,
@@ -237,6 +241,10 @@ impl Run {
     /// Whether its cluster must be asked to know where it stands.
     #[must_use]
     pub fn needs_cluster(&self) -> bool {
+        // Its files tell of the start before.
+        if self.asked_again {
+            return true;
+        }
         match self.state(None) {
             RunState::Done { .. } => false,
             RunState::NotSubmitted | RunState::Refused { .. } | RunState::Failed { .. } => {

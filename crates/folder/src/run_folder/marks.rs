@@ -94,6 +94,12 @@ impl RunFolder {
         sys::atomic::write(&path, b"").map_err(|source| FolderError::Write { path, source })
     }
 
+    /// Whether that is noted: its next start has not begun.
+    #[must_use]
+    pub fn is_asked_again(&self) -> bool {
+        self.asked_again().exists()
+    }
+
     /// Takes the note of [`RunFolder::write_asked_again`] away; whether there was one.
     #[must_use]
     pub fn take_asked_again(&self) -> bool {
