@@ -513,6 +513,33 @@ fn a_throttled_array_lets_others_pass() {
     assert_eq!(world.started, [JobId(3), other, JobId(4)]);
 }
 
+/// The age of each element began anew at its turn, and all that was submitted since overtook it.
+#[test]
+fn the_age_of_what_waits_for_its_array_goes_on() {
+    let mut world = World::new(3);
+    let begun = world.now;
+    let id = world.submit(array(0..3, Some(1)));
+    world.pass();
+    let stands = |world: &World| {
+        let row = &world.rows[&id];
+        (row.eligible, row.rare.accrues)
+    };
+    assert_eq!(world.state_of(id), "JobArrayTaskLimit");
+    assert_eq!(stands(&world), (None, Some(begun)));
+    // Filed anew it is as it was.
+    world.state.apply(Event::Reconfigured {
+        cluster: machine(3),
+        at: world.now,
+    });
+    assert!(!world.state.take_changes().live.contains(&id));
+    world.now = Timestamp(1_060_000);
+    world.completed(JobId(2));
+    let second = &world.rows[&JobId(3)];
+    assert_eq!(second.eligible, Some(world.now));
+    assert_eq!(second.rare.accrues, Some(begun));
+    assert_eq!(stands(&world), (None, Some(begun)));
+}
+
 #[test]
 fn dependencies() {
     let mut world = World::new(1);

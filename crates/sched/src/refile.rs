@@ -1,6 +1,7 @@
 //! Filing a live job where its row says it belongs.
 
 use crate::State;
+use crate::accrual::accrues_since;
 use crate::fault::{self, Fault};
 use crate::live_job::Place;
 use crate::outlook::Outlook;
@@ -96,33 +97,31 @@ impl State {
             }
             return Place::Held;
         }
-        if job.record.eligible.is_none() {
-            if let Some(place) = self.place_before_eligible(id, now) {
-                return place;
-            }
-            if let Some(job) = self.jobs.get_mut(&id) {
-                // One that waited for a moment is eligible since then, whenever that is noticed.
-                let begin = job.record.rare.not_before;
-                let has_begun = job.reason() == Some(&PendingReason::BeginTime);
-                job.record.eligible = begin.filter(|_| has_begun).or(Some(now));
-                self.touch(id);
-            }
+        if job.record.eligible.is_none()
+            && let Some(place) = self.place_before_eligible(id, now)
+        {
+            return place;
+        }
+        let array = self.jobs[&id].array_job();
+        let array = array.and_then(|array| self.arrays.get(&array));
+        if array.is_some_and(crate::array::Array::is_full) {
+            self.set_reason(id, PendingReason::JobArrayTaskLimit);
+            self.wait_for_array(id);
+            return Place::Parked;
+        }
+        if let Some(job) = self.jobs.get_mut(&id)
+            && job.record.eligible.is_none()
+        {
+            // One that waited for a moment is eligible since then, whenever that is noticed.
+            let begin = job.record.rare.not_before;
+            let has_begun = job.reason() == Some(&PendingReason::BeginTime);
+            job.record.eligible = begin.filter(|_| has_begun).or(Some(now));
+            self.touch(id);
         }
         let job = &self.jobs[&id];
         if job.derived.choices.is_empty() {
             self.set_reason(id, PendingReason::BadConstraints);
             return Place::Impossible;
-        }
-        let array = job.array_job().and_then(|array| self.arrays.get(&array));
-        if array.is_some_and(crate::array::Array::is_full) {
-            self.set_reason(id, PendingReason::JobArrayTaskLimit);
-            // As in Slurm (`job_array_start_test`), what waits for its array's limit could not start yet.
-            if let Some(job) = self.jobs.get_mut(&id)
-                && job.record.eligible.take().is_some()
-            {
-                self.touch(id);
-            }
-            return Place::Parked;
         }
         // A reason of an earlier place is over; one that a pass gave stays until the next.
         let from_a_pass = [PendingReason::Resources, PendingReason::Priority];
@@ -133,6 +132,21 @@ impl State {
             self.set_reason(id, PendingReason::None);
         }
         Place::Ready
+    }
+
+    /// As in Slurm (`job_array_start_test`), what waits for its array's limit is not eligible, while its age goes on
+    /// (`accrue_time`).
+    fn wait_for_array(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let since = accrues_since(&self.cluster, &job.record);
+        if job.record.eligible.take().is_some() {
+            if job.record.rare.accrues != since {
+                job.record.rare.accrues = since;
+            }
+            self.touch(id);
+        }
     }
 
     fn place_before_eligible(&mut self, id: JobId, now: Timestamp) -> Option<Place> {
