@@ -147,7 +147,9 @@ impl Live {
         }
         self.stopped.retain(|(pid, since)| {
             let is_due = since.elapsed() >= LONGEST_STOP;
-            if is_due && self.pool.has(*pid) && process::is_stopped(*pid) {
+            // One that was to leave is none of the pool's any more.
+            let is_supervisor = self.pool.has(*pid) || self.own.has(*pid);
+            if is_due && is_supervisor && process::is_stopped(*pid) {
                 tracing::warn!("supervisor {pid} was stopped, and goes on");
                 stopped::let_child_go_on(*pid);
             }

@@ -17,7 +17,10 @@ pub const TESTS: &[Test] = &[
         "stopped::a_limit_that_could_not_be_said_is_said_by_the_next_engine",
         a_limit_is_said_again,
     ),
-    ("stopped::an_idle_one_that_is_stopped_gets_no_step", idle),
+    (
+        "stopped::slow::an_idle_one_that_is_stopped_gets_no_step_and_leaves",
+        idle,
+    ),
     (
         "stopped::slow::one_that_its_own_job_stopped_keeps_the_limit",
         by_its_own_job,
@@ -125,8 +128,8 @@ fn idle() {
     }
     let second = house.submit(&mut client, "true");
     assert_eq!(ended(&mut client, second).0, Outcome::Completed);
-    for pid in &idle {
-        // Or it would stay for ever.
-        let _gone = sys::process::signal(*pid, SIGCONT);
-    }
+    until("it has left", || {
+        let mut idle = idle.iter();
+        idle.all(|pid| sys::process::start_time(*pid).is_none())
+    });
 }
