@@ -42,6 +42,10 @@ pub const TESTS: &[Test] = &[
         "what_writes_without_an_end_keeps_no_step_alive",
         what_writes_without_an_end_keeps_no_step_alive,
     ),
+    (
+        "a_pipe_that_nobody_reads_gets_no_labels",
+        a_pipe_that_nobody_reads_gets_no_labels,
+    ),
 ];
 
 /// `srun`'s side of one supervisor.
@@ -329,6 +333,30 @@ fn what_writes_without_an_end_keeps_no_step_alive() {
     assert_eq!(heard.exits.len(), 1);
     let written = std::fs::read_to_string(step.path("out")).unwrap();
     assert!(written.lines().all(|line| line == "0: y"));
+}
+
+/// The supervisor waited for its reader, and heard of no cancel.
+fn a_pipe_that_nobody_reads_gets_no_labels() {
+    let step = Step::command(&["sh", "-c", "echo $$ > pid; exec yes"], 1);
+    let pipe = step.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let mut both = std::fs::File::options();
+    let _unread = both.read(true).write(true).open(&pipe).unwrap();
+    let (mut step, mut srun) = start(step, |streams| {
+        if let Streams::Srun { output, label, .. } = streams {
+            *output = Some("pipe".to_owned());
+            *label = true;
+        }
+    });
+    let pid = step.pid_in("pid");
+    until("the task waits", || {
+        let path = format!("/proc/{pid}/stat");
+        std::fs::read_to_string(path).is_ok_and(|text| text.contains(") S "))
+    });
+    step.call(&SupervisorCall::Kill);
+    srun.hear_all();
+    assert_eq!(step.statuses(), [9]);
 }
 
 fn output_of_one_task_only() {
