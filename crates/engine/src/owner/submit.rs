@@ -7,10 +7,11 @@ use crate::store::{NewSubmission, split_environment};
 use api::{Answer, Refusal, StepPrograms, Submission, WouldStart, WouldWait};
 use cluster_file::ClusterFile;
 use model::{
-    ComponentPlace, Dependency, JobId, JobState, Request, Submitter, Timestamp,
+    ComponentPlace, Dependency, JobId, JobState, NodeName, Request, Submitter, Timestamp,
     exclude_nodes_of_others,
 };
 use sched::{Event, Finished, Job};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Owner {
@@ -120,8 +121,9 @@ impl Owner {
         let mut all: Vec<&mut Request> = all.collect();
         exclude_nodes_of_others(&mut all);
         let is_named_twice = |request: &&mut Request| {
-            let names = &request.rare.nodelist;
-            names.iter().any(|name| request.rare.exclude.contains(name))
+            let excluded: HashSet<&NodeName> = request.rare.exclude.iter().collect();
+            let mut names = request.rare.nodelist.iter();
+            names.any(|name| excluded.contains(name))
         };
         if all.len() > 1 && all.iter().any(is_named_twice) {
             return Err(Refusal::invalid("Invalid node name specified"));
