@@ -168,7 +168,10 @@ pub(crate) fn changed_of_engine(
             return Err(Failure::new(FailureKind::Io, what)
                 .asked(engine)
                 .there(format!("it could not write {}", path.display()))
-                .todo("make room there: the engine tries again every ten seconds"));
+                .todo(format!(
+                    "make room there: the engine tries again every ten seconds while it runs \
+                     (yard engine start {engine})"
+                )));
         }
         Ok(ClusterText {
             name: engine.to_owned(),
