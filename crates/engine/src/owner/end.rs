@@ -438,7 +438,10 @@ impl Owner {
             own: &self.own,
         }
         .kill();
-        tracing::warn!(job = job.0, "{killed} processes left behind were killed");
+        tracing::warn!(
+            job = job.0,
+            "{killed} processes left behind were sent SIGKILL"
+        );
     }
 
     /// When the time of a running job is over: at its limit, or as much later as its partition lets it run.
