@@ -45,6 +45,7 @@ mod reservations;
 mod rights;
 mod statistics;
 mod step;
+mod step_of_job;
 mod step_tasks;
 mod submit;
 mod suspend;
