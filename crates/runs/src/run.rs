@@ -241,8 +241,8 @@ impl Run {
     /// Whether its cluster must be asked to know where it stands.
     #[must_use]
     pub fn needs_cluster(&self) -> bool {
-        // Its files tell of the start before.
-        if self.asked_again {
+        // Its files tell of the start before, but for its cancellation.
+        if self.asked_again && !self.cancelled {
             return true;
         }
         match self.state(None) {

@@ -95,6 +95,7 @@ fn run() -> Run {
             after: None,
             state,
         }],
+        asked_again: true,
         cancelled: true,
         starts: vec![Start {
             attempt,

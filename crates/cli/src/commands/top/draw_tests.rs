@@ -47,6 +47,7 @@ fn listed(id: &str, cluster: &str, state: RunState) -> Listed {
         },
         folder,
         links: Vec::new(),
+        asked_again: false,
         cancelled: false,
         starts: vec![Start {
             attempt: Attempt {

@@ -4,8 +4,7 @@ use super::lines::When;
 use crate::words::length;
 use api::{NotPlanned, WhyWaiting};
 use model::{
-    JobId, LimitedAmount, PartitionBound, PartitionSays, ReachedLimit, Seconds, TimeLimitRequest,
-    counted,
+    LimitedAmount, PartitionBound, PartitionSays, ReachedLimit, Seconds, TimeLimitRequest, counted,
 };
 use runs::hold_remedy;
 
@@ -27,22 +26,23 @@ pub(super) fn starts(why: &WhyWaiting, when: When<'_>) -> String {
         }
         Some(_) => "at the next pass of the scheduler".to_owned(),
         None => hold_remedy(&why.reason, why.job)
-            .or_else(|| limit_remedy(why.limit.as_ref()?, why.job))
-            .or_else(|| Some(partition_remedy(why.partition_bound.as_ref()?, why.job)))
+            .or_else(|| limit_remedy(why.limit.as_ref()?, why))
+            .or_else(|| Some(partition_remedy(why.partition_bound.as_ref()?, why)))
             .unwrap_or_else(|| no_start(why, when)),
     }
 }
 
 /// What lets a job start against which its partition is, whatever else runs.
-fn partition_remedy(bound: &PartitionBound, job: JobId) -> String {
+fn partition_remedy(bound: &PartitionBound, why: &WhyWaiting) -> String {
     let PartitionBound { partition, says } = bound;
+    let job = why.job;
     let change = match says {
         PartitionSays::Closed => {
             return format!(
                 "once {partition} is up: scontrol update PartitionName={partition} State=UP lets it start jobs"
             );
         }
-        PartitionSays::Time { most } => format!("TimeLimit={}", TimeLimitRequest::Limit(*most)),
+        PartitionSays::Time { most } => time_limit(*most, why),
         PartitionSays::Nodes { least, most } => {
             format!("NumNodes={}", most.unwrap_or(*least).max(*least).max(1))
         }
@@ -51,13 +51,11 @@ fn partition_remedy(bound: &PartitionBound, job: JobId) -> String {
 }
 
 /// What lets a job start that a limit on each job keeps, whatever else runs.
-fn limit_remedy(limit: &ReachedLimit, job: JobId) -> Option<String> {
+fn limit_remedy(limit: &ReachedLimit, why: &WhyWaiting) -> Option<String> {
+    let job = why.job;
     let change = match &limit.on {
         _ if limit.is_shared() => return None,
-        LimitedAmount::Time => {
-            let most = TimeLimitRequest::Limit(Seconds(limit.most));
-            format!("TimeLimit={most}")
-        }
+        LimitedAmount::Time => time_limit(Seconds(limit.most), why),
         LimitedAmount::Tres(name) if name == "node" => format!("NumNodes={}", limit.most),
         _ => {
             return Some(
@@ -69,6 +67,17 @@ fn limit_remedy(limit: &ReachedLimit, job: JobId) -> Option<String> {
         "not as it is: scontrol update JobId={job} {change} lets it take its turn"
     ))
 }
+
+/// The time with which a job would start now, where it has been looked for: other limits than the one that is told may
+/// want it shorter. Else the most that this one takes.
+fn time_limit(most: Seconds, why: &WhyWaiting) -> String {
+    let mut instead = why.instead.iter();
+    match instead.find_map(|option| option.strip_prefix("--time=")) {
+        Some(shorter) => format!("TimeLimit={shorter}"),
+        None => format!("TimeLimit={}", TimeLimitRequest::Limit(most)),
+    }
+}
+
 /// Why it is not known when a job starts, and what helps.
 fn no_start(why: &WhyWaiting, when: When<'_>) -> String {
     let job = why.job;

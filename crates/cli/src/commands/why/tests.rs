@@ -387,6 +387,23 @@ fn what_a_partition_says_against_a_job() {
     "#]].assert_eq(&text.concat());
 }
 
+/// Its QOS, of which its reason says nothing, wants it shorter than its partition does.
+#[test]
+fn a_time_that_all_limits_take_is_advised() {
+    let mut why = waiting("PartitionTimeLimit");
+    let most = Seconds(86_400);
+    why.partition_bound = Some(PartitionBound {
+        partition: "main".to_owned(),
+        says: PartitionSays::Time { most },
+    });
+    why.instead = vec!["--time=08:00:00".to_owned()];
+    let told = told(&why);
+    assert!(
+        told.contains("JobId=17 TimeLimit=08:00:00 lets it"),
+        "{told}"
+    );
+}
+
 /// Job 17, of which nothing is known but its reason.
 fn waiting(reason: &str) -> WhyWaiting {
     let none = HeldAmount {
