@@ -3,6 +3,9 @@
 //! Nothing here waits. When `srun` reads slowly, tasks' pipes are left alone until what was read
 //! has gone, so that memory stays bounded and the tasks feel it as a full pipe.
 
+mod input;
+
+use self::input::Sink;
 use super::labelled_lines::LabelledLines;
 use crate::spec::StepSpec;
 use api::step_io::{
@@ -73,21 +76,8 @@ enum Look {
 /// How much of the end of a task's output is looked at.
 pub(super) const END_LENGTH: usize = 4096;
 
-/// What a terminal's user types to end the input: Ctrl-D.
-const END_OF_INPUT: u8 = 4;
 /// How often a step that waits for its start looks whether it is ended.
 const START_LOOK: Duration = Duration::from_millis(200);
-/// How often a terminal is looked at whose input has ended.
-const TERMINAL_LOOK: Duration = Duration::from_millis(100);
-
-/// Our end of a stream that a task reads.
-struct Sink {
-    file: std::fs::File,
-    waiting: VecDeque<u8>,
-    /// A terminal's end of input is a character; a pipe's is its close.
-    is_terminal: bool,
-}
-
 /// What a wake-up was about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token {
@@ -434,61 +424,6 @@ impl Relay {
         }
     }
 
-    /// When a terminal is to be looked at again.
-    pub(super) fn next_look(&self) -> Option<Duration> {
-        (self.ended && self.terminal.is_some()).then_some(TERMINAL_LOOK)
-    }
-
-    /// The end of a terminal's input is said anew to a program that began to read letter by letter:
-    /// the one that was typed before means nothing then.
-    pub(super) fn look_at_terminal(&mut self) {
-        let Some(terminal) = self.terminal.as_ref().filter(|_| self.ended) else {
-            return;
-        };
-        let was_raw = std::mem::replace(&mut self.raw, terminal::is_raw(terminal));
-        if self.raw && !was_raw {
-            self.type_end();
-        }
-    }
-
-    /// What a terminal's user types to end the input.
-    fn type_end(&mut self) {
-        for sink in self.sinks.iter_mut().filter(|sink| sink.is_terminal) {
-            sink.waiting.push_back(END_OF_INPUT);
-        }
-    }
-
-    fn end_input(&mut self) {
-        if self.ended {
-            return;
-        }
-        self.ended = true;
-        if self.in_line {
-            // Of a line that is not whole the first one only hands on what there is.
-            self.type_end();
-        }
-        self.type_end();
-        self.raw = self.terminal.as_ref().is_some_and(terminal::is_raw);
-        self.sinks
-            .retain(|sink| sink.is_terminal || !sink.waiting.is_empty());
-    }
-
-    /// Gives credit for what every sink has taken, in portions that are worth a frame.
-    fn report_taken(&mut self) {
-        if self.ended {
-            self.sinks
-                .retain(|sink| sink.is_terminal || !sink.waiting.is_empty());
-        }
-        let most = self.sinks.iter().map(|sink| sink.waiting.len()).max();
-        let taken = self.untaken.saturating_sub(most.unwrap_or(0));
-        if taken > 0 && (most.unwrap_or(0) == 0 || taken >= CHUNK) {
-            self.untaken -= taken;
-            self.send(&FromSupervisor::Taken(
-                u32::try_from(taken).unwrap_or(u32::MAX),
-            ));
-        }
-    }
-
     fn flush(&mut self) {
         while self.sent < self.out.len() && !self.broken {
             match self.stream.write(&self.out[self.sent..]) {
@@ -509,24 +444,6 @@ impl Relay {
             self.out.drain(..self.sent);
             self.sent = 0;
         }
-    }
-}
-
-impl Sink {
-    /// Whether the task will not take more: its end is closed.
-    fn write(&mut self) -> bool {
-        while !self.waiting.is_empty() {
-            let (first, _) = self.waiting.as_slices();
-            match self.file.write(first) {
-                Ok(length) => {
-                    self.waiting.drain(..length);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-                Err(error) if is_temporary(&error) => {}
-                Err(_) => return true,
-            }
-        }
-        false
     }
 }
 
