@@ -153,6 +153,18 @@ fn repeats_that_failed_wait_again_once_they_are_requeued() {
     );
     let left = env.yard(&["wait", "again", "--timeout", "1s"]);
     assert_eq!(left.status, 124, "{}", left.snapshot());
+    // Their jobs would start without their folders.
+    let kept = env.yard(&["rm", "--yes", "again"]);
+    assert_ne!(kept.status, 0, "{}", kept.snapshot());
+    env.yard(&["cancel", "again"]).success();
+    wait_until("those that waited are cancelled", || {
+        env.yard(&["show", "again"])
+            .success()
+            .contains("2 cancelled")
+    });
+    env.yard(&["requeue", "again"]).success();
+    let shown = env.yard(&["show", "again"]).success();
+    assert!(shown.contains("2 resuming"), "{shown}");
     env.write("mended", "");
     env.write("go", "");
     env.yard(&["wait", "again"]).success();

@@ -241,8 +241,8 @@ impl Run {
     /// Whether its cluster must be asked to know where it stands.
     #[must_use]
     pub fn needs_cluster(&self) -> bool {
-        // Its files tell of the start before, but for its cancellation.
-        if self.asked_again && !self.cancelled {
+        // Its files tell of the start before.
+        if self.asked_again {
             return true;
         }
         match self.state(None) {
@@ -263,6 +263,10 @@ impl Run {
                 what: "its run folder was removed or moved; its job may still run; see yard ls"
                     .to_owned(),
             };
+        }
+        // Its files tell of the start before the one that was cancelled.
+        if self.asked_again && self.cancelled && job.is_none_or(|job| !job.state.is_live()) {
+            return RunState::Cancelled;
         }
         let link = self.current().map(|link| &link.state);
         // What an earlier start said counts no more when its job was queued again.
