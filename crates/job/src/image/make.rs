@@ -262,12 +262,16 @@ fn steps(
         ContainerRuntime::Podman => {
             // Only podman itself reads its storage: the image is copied out of it into a folder. What was built for
             // that alone, under a name that no other build has, leaves it. A folder has no configuration: the image's
-            // variables go where `ch-convert` leaves them.
+            // variables go where `ch-convert` leaves them. What the image has there itself makes way: a link of
+            // its own would lead out of the folder.
             const EXPORT: &str = "set -e -o pipefail\nmkdir \"$2\"\nid=$(podman create \"$1\" true)\n\
                 trap 'podman rm \"$id\"' EXIT\npodman export \"$id\" | tar -x -C \"$2\"\n\
                 set=$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' \"$1\" |\n  \
                 sed -n '/^[A-Za-z_][A-Za-z0-9_]*=/p')\n\
-                [ -z \"$set\" ] || { mkdir -p \"$2/ch\"; printf '%s\\n' \"$set\" >\"$2/ch/environment\"; }";
+                [ -z \"$set\" ] || {\n  \
+                [ -d \"$2/ch\" ] && [ ! -L \"$2/ch\" ] || rm -f \"$2/ch\"\n  \
+                mkdir -p \"$2/ch\"\n  rm -rf \"$2/ch/environment\"\n  \
+                printf '%s\\n' \"$set\" >\"$2/ch/environment\"\n}";
             const LEAVE: &str = "trap 'podman rmi \"$1\"' EXIT\n(\n";
             let export =
                 |script: &str, name: &str| and(words(&["-c", script, "bash", name]), &[made]);
@@ -290,6 +294,9 @@ fn steps(
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
 
     #[track_caller]
     fn check(image: Image, runtime: ContainerRuntime, want: Expect) {
@@ -359,7 +366,12 @@ mod tests {
                 podman export "$id" | tar -x -C "$2"
                 set=$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$1" |
                   sed -n '/^[A-Za-z_][A-Za-z0-9_]*=/p')
-                [ -z "$set" ] || { mkdir -p "$2/ch"; printf '%s\n' "$set" >"$2/ch/environment"; }
+                [ -z "$set" ] || {
+                  [ -d "$2/ch" ] && [ ! -L "$2/ch" ] || rm -f "$2/ch"
+                  mkdir -p "$2/ch"
+                  rm -rf "$2/ch/environment"
+                  printf '%s\n' "$set" >"$2/ch/environment"
+                }
                 ) bash localhost/trainyard-9f /cache/images/9f/image
             "#]],
         );
@@ -383,8 +395,69 @@ mod tests {
                 podman export "$id" | tar -x -C "$2"
                 set=$(podman image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$1" |
                   sed -n '/^[A-Za-z_][A-Za-z0-9_]*=/p')
-                [ -z "$set" ] || { mkdir -p "$2/ch"; printf '%s\n' "$set" >"$2/ch/environment"; } bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
+                [ -z "$set" ] || {
+                  [ -d "$2/ch" ] && [ ! -L "$2/ch" ] || rm -f "$2/ch"
+                  mkdir -p "$2/ch"
+                  rm -rf "$2/ch/environment"
+                  printf '%s\n' "$set" >"$2/ch/environment"
+                } bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
             "#]],
         );
+    }
+
+    /// An image may have links where its variables go: nothing outside of its folder is written.
+    #[test]
+    fn the_variables_of_an_image_stay_in_its_folder() {
+        const PODMAN: &str = "#!/bin/bash\nset -e\ncase \"$1\" in\n  create) echo id ;;\n  rm) ;;\n  \
+            export) tar -c -C \"${0%/*}/image\" . ;;\n  image) echo WORD=of-the-image ;;\nesac\n";
+        let root = std::env::temp_dir().join(format!("yard-export-{}", std::process::id()));
+        let _not_there = fs::remove_dir_all(&root);
+        let (image, host) = (root.join("image"), root.join("host"));
+        fs::create_dir_all(&host).unwrap();
+        fs::write(root.join("podman"), PODMAN).unwrap();
+        fs::set_permissions(root.join("podman"), Permissions::from_mode(0o755)).unwrap();
+        let path = format!(
+            "{}:{}",
+            root.display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
+        let registry = Image::Registry("r/a:1".to_owned());
+        let check = |case: &str, lay: &dyn Fn()| {
+            fs::create_dir_all(&image).unwrap();
+            fs::write(host.join("environment"), "the host's").unwrap();
+            lay();
+            let made = root.join("made");
+            let all = steps(&registry, None, ContainerRuntime::Podman, "9f", &made);
+            let (program, words) = all.last().unwrap();
+            let ended = Command::new(program)
+                .args(words)
+                .env("PATH", &path)
+                .status();
+            assert!(ended.unwrap().success(), "{case}");
+            let read = |place: PathBuf| fs::read_to_string(place).unwrap();
+            assert_eq!(
+                read(made.join("ch/environment")),
+                "WORD=of-the-image\n",
+                "{case}"
+            );
+            assert_eq!(read(host.join("environment")), "the host's", "{case}");
+            fs::remove_dir_all(&made).unwrap();
+            fs::remove_dir_all(&image).unwrap();
+        };
+        let ch = image.join("ch");
+        check("nothing there", &|| ());
+        check("a link to a folder", &|| symlink(&host, &ch).unwrap());
+        check("a link to nothing", &|| {
+            symlink(root.join("none"), &ch).unwrap();
+        });
+        check("a file", &|| fs::write(&ch, "").unwrap());
+        check("a link in a folder", &|| {
+            fs::create_dir(&ch).unwrap();
+            symlink(host.join("environment"), ch.join("environment")).unwrap();
+        });
+        check("a folder in a folder", &|| {
+            fs::create_dir_all(ch.join("environment")).unwrap();
+        });
+        fs::remove_dir_all(&root).unwrap();
     }
 }
