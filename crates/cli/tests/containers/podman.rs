@@ -176,7 +176,10 @@ fn ranks_of_two_nodes_in_podman() {
     // A step brings its whole environment, over which the image's holds but for what is named.
     let bin = env.root().join("podman-alone");
     fs::create_dir(&bin).unwrap();
-    std::os::unix::fs::symlink("/usr/bin/podman", bin.join("podman")).unwrap();
+    for program in ["podman", "cp", "mv"] {
+        let installed = Path::new("/usr/bin").join(program);
+        std::os::unix::fs::symlink(installed, bin.join(program)).unwrap();
+    }
     env.set_var("PATH", bin.display().to_string());
     for name in ["WORD", "KEPT"] {
         env.set_var(name, "of outside");
@@ -185,7 +188,16 @@ fn ranks_of_two_nodes_in_podman() {
     env.set_var(sys::env_vars::TRAINYARD_ENGINE, "lab");
     let image = ["--container-image=./image", "--container-env=KEPT"];
     let words = ["/bin/sh", "-c", "echo $WORD, $KEPT"];
-    let step = env.slurm("srun", &[&image[..], &words].concat());
-    assert_eq!(step.success(), "of the image, of outside\n");
+    // So in what can be written to, in a copy that stays and in one that is saved.
+    let kept: [&[&str]; 4] = [
+        &[],
+        &["--container-writable"],
+        &["--container-name=mine"],
+        &["--container-save=./saved"],
+    ];
+    for options in kept {
+        let step = env.slurm("srun", &[&image[..], options, &words].concat());
+        assert_eq!(step.success(), "of the image, of outside\n", "{options:?}");
+    }
     env.yard(&["engine", "stop", "lab"]).success();
 }

@@ -233,7 +233,7 @@ impl ContainerStart {
     /// Whether the variables that it gets by name hold over those of the image.
     #[must_use]
     pub fn puts_over_image(&self) -> bool {
-        self.has_environment && !self.is_own && self.runtime == ContainerRuntime::Podman
+        self.has_environment && self.runtime == ContainerRuntime::Podman
     }
 
     /// Options of `srun`, where that is what starts the container.
