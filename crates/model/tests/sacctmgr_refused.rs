@@ -177,6 +177,12 @@ fn a_default_qos_is_not_taken_from_its_user() {
         "|normal,q1|\nu|normal,q1|q1\nv|normal,q1|q1",
     );
     // In any case, and kept by its own name.
+    bank.said("add user w account=a partition=one defaultqos=q1");
+    let (_, said) = bank.said("modify user w set qos=normal");
+    let line = "A = a                    U = w         P = one\n";
+    assert!(said.ends_with(line), "{said}");
+    let (_, said) = bank.said("delete qos q1");
+    assert!(said.contains(line), "{said}");
     let line = "modify user u set DefaultQOS=NORMAL qos-=q1";
     assert_eq!(bank.said(line).0, 0);
     bank.shows("-nP show assoc where user=u format=defaultqos", "normal");
@@ -198,11 +204,27 @@ fn accounts_and_qos_are_named_in_any_case() {
     );
     bank.shows("-nP show account Lab,other format=account", "lab\nother");
     bank.shows("-nP show qos SHORT format=name", "short");
+    bank.said("add coordinator account=LAB names=ann");
+    bank.shows("-nP show account lab withcoord format=coord", "ann");
+    bank.said("delete coordinator account=Lab names=ann");
+    bank.shows("-nP show account lab withcoord format=coord", "");
     bank.said("modify account OTHER set parent=LAB");
     bank.shows("-nP show assoc account=other format=parentname", "lab");
     bank.said("delete user ann where account=LAB");
     bank.said("delete account LAB");
     bank.shows("-nP show assoc account=lab format=account", "");
+}
+
+/// A name in two cases is one record.
+#[test]
+fn a_name_that_is_added_twice_is_added_once() {
+    let mut bank = Bank::after(&["add account Lab,rest,lab", "add qos A,b,a"]);
+    bank.shows("-nP show account lab,rest format=account", "lab\nrest");
+    bank.shows(
+        "-nP show assoc account=lab,rest format=account",
+        "lab\nrest",
+    );
+    bank.shows("-nP show qos a,b format=name", "a\nb");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `sacctmgr add` of accounts, users and QOS.
 
-use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
+use super::given::{
+    Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks, without_repeats,
+};
 use super::kept_names::{kept_accounts, kept_qos};
 use super::wckeys;
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, check_names};
@@ -13,6 +15,7 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
     let mut names = given.names.clone();
     names.extend(given.accounts.clone().unwrap_or_default());
     kept_accounts(&mut names, to);
+    let mut names = without_repeats(names);
     if names.is_empty() {
         return Err(Answer::refused(
             " Need name of account to add.\n".to_owned(),
@@ -228,6 +231,7 @@ pub(super) fn add_qos(words: &[String], to: &mut Accounting) -> Result<Answer, A
     check_names(&given.names)?;
     let mut names = given.names.clone();
     kept_qos(&mut names, to);
+    let mut names = without_repeats(names);
     names.retain(|name| !to.qos.iter().any(|qos| qos.name == *name));
     if names.is_empty() {
         return Err(Answer::nothing("Nothing new added."));

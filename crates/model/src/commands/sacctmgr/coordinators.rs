@@ -1,6 +1,7 @@
 //! `sacctmgr add|delete coordinator`.
 
 use super::condition::split;
+use super::kept_names::kept_accounts;
 use super::words::Answer;
 use crate::records::Accounting;
 
@@ -13,7 +14,8 @@ pub(super) fn coordinators(
     let (condition, _) = split(words)?;
     let mut names = condition.names;
     names.extend(condition.users.unwrap_or_default());
-    let accounts = condition.accounts.unwrap_or_default();
+    let mut accounts = condition.accounts.unwrap_or_default();
+    kept_accounts(&mut accounts, to);
     if names.is_empty() || accounts.is_empty() {
         return Err(Answer::refused(
             " You need to specify the user list and the account list here.\n".to_owned(),

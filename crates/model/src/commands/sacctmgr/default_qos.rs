@@ -38,21 +38,21 @@ pub(super) fn keep_default_qos(
     })
 }
 
+/// An account's ends in a blank here, as Slurm writes it.
 fn lacking_line(qos: &str, of: &Accounting, it: &AccountAssociation) -> String {
-    let (cluster, account) = (&of.cluster, &it.account);
-    let user = it.user.as_ref().map(|user| format!("U = {user:<9}"));
-    let partition = it.partition.iter();
-    let partition: String = partition.map(|name| format!(" P = {name}")).collect();
-    let user = user.unwrap_or_default();
-    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20} {user}{partition}\n")
+    let line = default_qos_line(qos, of, it);
+    match it.user {
+        Some(_) => line,
+        None => line.replace('\n', " \n"),
+    }
 }
 
 pub(super) fn default_qos_line(qos: &str, of: &Accounting, it: &AccountAssociation) -> String {
     let (cluster, account) = (&of.cluster, &it.account);
-    let user = it.user.as_ref();
-    let user = user.map(|user| format!(" U = {user:<9}"));
-    let user = user.unwrap_or_default();
-    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20}{user}\n")
+    let user = it.user.iter().map(|user| format!(" U = {user:<9}"));
+    let partition = it.partition.iter().map(|name| format!(" P = {name}"));
+    let rest: String = user.chain(partition).collect();
+    format!("  DefQOS = {qos:<10} C = {cluster:<10} A = {account:<20}{rest}\n")
 }
 
 pub(super) fn is_default_qos(lines: &str) -> Answer {

@@ -124,7 +124,7 @@ pub(super) fn given(
 }
 
 /// Each name once; of two the later counts.
-fn without_repeats(names: Vec<String>) -> Vec<String> {
+pub(super) fn without_repeats(names: Vec<String>) -> Vec<String> {
     let mut once: Vec<String> = Vec::with_capacity(names.len());
     for name in names {
         once.retain(|other| !other.eq_ignore_ascii_case(&name));
