@@ -176,8 +176,8 @@ pub const JOB_FIELDS: &[JobField] = &[
     // The misspelling is Slurm's.
     field(None, &["siblingsviableraw"], "VIALBLE_SIBLINGS_RAW", Text, |_| text("NA")),
     field(None, &["sperboard"], "SOCKETS_PER_BOARD", Number, |_| number(0)),
-    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { text(&job.stderr().map_or_else(|| output(job), |path| in_folder(job, path))) } else { text("N/A") }),
-    field(None, &["stdin"], "STDIN", Text, |job| text(&in_folder(job, job.stdin().unwrap_or("/dev/null")))),
+    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { text(&job.stderr().map_or_else(|| output(job), |path| job.in_folder(path))) } else { text("N/A") }),
+    field(None, &["stdin"], "STDIN", Text, |job| text(&job.in_folder(job.stdin().unwrap_or("/dev/null")))),
     field(None, &["stdout"], "STDOUT", Text, |job| text(&output(job))),
     field(None, &["system_comment"], "SYSTEM_COMMENT", Text, |_| Cell::Null),
     field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| text(&job.tres())),
@@ -236,17 +236,8 @@ pub(crate) fn over_subscribe(job: &JobInfo) -> &'static str {
 
 /// Where the output goes, as `squeue` tells of it: patterns unexpanded.
 fn output(job: &JobInfo) -> String {
-    let asked = job.stdout().map(|path| in_folder(job, path));
+    let asked = job.stdout().map(|path| job.in_folder(path));
     asked.unwrap_or_else(|| format!("{}/slurm-{}.out", job.work_dir(), job.id))
-}
-
-/// A file by its whole path, as `sbatch` sends it.
-fn in_folder(job: &JobInfo, path: &str) -> String {
-    if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("{}/{path}", job.work_dir())
-    }
 }
 
 fn text(text: &str) -> Cell {

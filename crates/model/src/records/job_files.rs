@@ -67,8 +67,14 @@ impl JobInfo {
             .replace("%j", &self.id.to_string())
             .replace("%u", self.user())
             .replace("%x", self.name());
+        self.in_folder(&path)
+    }
+
+    /// A file by its whole path, as `sbatch` sends it.
+    #[must_use]
+    pub(crate) fn in_folder(&self, path: &str) -> String {
         if path.starts_with('/') {
-            path
+            path.to_owned()
         } else {
             format!("{}/{path}", self.work_dir())
         }
