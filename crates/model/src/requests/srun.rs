@@ -337,7 +337,7 @@ fn resolve_one(
         },
         parts: Vec::new(),
         counts_by_cpus: is_step
-            && reading.by_hand(Key::CpusPerTask)
+            && (reading.by_hand(Key::CpusPerTask) || variables("SRUN_CPUS_PER_TASK").is_some())
             && o.tasks.is_none()
             && o.tasks_per_node.is_none(),
         launch,

@@ -224,6 +224,23 @@ fn streams() {
     assert_eq!(read("-o all true", &[]).0.launch.output, Stream::All);
 }
 
+/// That of the step alone counts; its job's, which `srun` 22.05 doesn't read, is what a task has.
+#[test]
+fn which_steps_count_tasks_by_cpus() {
+    let check = |line: &str, variable: &str, want: bool| {
+        let variables = [("SLURM_JOB_ID", "42"), (variable, "4")];
+        let (srun, _) = read(line, &variables);
+        assert_eq!(srun.counts_by_cpus, want, "{line} {variable}");
+    };
+    check("-c 4 true", "NONE", true);
+    check("true", "SRUN_CPUS_PER_TASK", true);
+    check("true", "SLURM_CPUS_PER_TASK", false);
+    check("-n 1 true", "SRUN_CPUS_PER_TASK", false);
+    check("true", "NONE", false);
+    let (outside, _) = read("true", &[("SRUN_CPUS_PER_TASK", "4")]);
+    assert!(!outside.counts_by_cpus);
+}
+
 #[track_caller]
 fn check_refused(line: &str, want: &str) {
     let (_, diagnostics) = read(line, &[]);
