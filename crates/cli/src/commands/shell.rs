@@ -29,7 +29,7 @@ const PARTS: [&str; 5] = ["data", "checkpoints", "resume", "logs", "scratch"];
 /// Open a shell with a run's resources, environment and container, on one node
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run file, or a folder that holds a yard.toml; this folder's if left out, and none with --save
+    /// A run file, or a folder that holds a yard.toml; this folder's if left out, and none with --image and --save
     file: Option<PathBuf>,
     /// The cluster: local for the embedded engine, or the name of the Slurm that answers here
     #[arg(long, value_name = "CLUSTER")]
@@ -51,8 +51,9 @@ pub struct Args {
 /// Runs `yard shell`: an `srun` of one task, which becomes the shell.
 pub fn run(args: Args, printer: &Printer) -> Outcome {
     let places = places()?;
-    // Who changes an image wants that alone, whatever the run file asks of nodes.
-    let here = args.save.is_none() && Path::new("yard.toml").is_file();
+    // Who names the image to change wants that alone, whatever the run file asks of nodes.
+    let is_alone = args.image.is_some() && args.save.is_some();
+    let here = !is_alone && Path::new("yard.toml").is_file();
     let here = here.then(|| PathBuf::from("."));
     let given = args.resources.given.into_iter();
     let given = given.map(|(flag, key, text)| GivenResource {

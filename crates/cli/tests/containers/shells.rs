@@ -148,6 +148,13 @@ fn a_shell_saves_the_image_that_it_changed() {
     }
     let listed = env.yard(&["cache", "ls"]).success();
     assert_eq!(listed.matches("packed.sqsh").count(), 1, "{listed}");
+    // A run file names the image where the command does not.
+    let text = "command = [\"true\"]\n[environment.container]\nimage = \"image\"\n";
+    let named = env.write("yard.toml", text);
+    let copy = ["shell", "--save", "of-the-file", "--", "sh", "-c", change];
+    env.yard(&copy).success();
+    assert_eq!(read("of-the-file"), "new\n");
+    fs::remove_file(named).unwrap();
     let missing = ["shell", "--image", "no.sqsh", "--", "true"];
     let shown = env.yard(&missing).code(1).snapshot();
     assert!(shown.contains("no.sqsh is not there"), "{shown}");
