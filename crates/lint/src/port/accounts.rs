@@ -7,19 +7,23 @@ use model::option_table::Key;
 use resources::Denial;
 
 impl Porter<'_> {
+    /// The accounts there of which the script's jobs may be: the user's, where the cluster file tells them.
+    pub fn accounts_there(&self) -> Vec<String> {
+        let own = self.user_there().and_then(|user| user.accounts.as_ref());
+        match own {
+            Some(accounts) => accounts.value.clone(),
+            None => {
+                let all = self.to.accounts.iter();
+                all.map(|account| account.name.clone()).collect()
+            }
+        }
+    }
+
     pub fn account(&mut self) {
         let user = self.user_there();
         let default = user.and_then(|user| user.default_account.as_ref());
         let own = user.and_then(|user| user.accounts.as_ref());
-        let names: Vec<String> = match own {
-            Some(accounts) => accounts.value.clone(),
-            None => self
-                .to
-                .accounts
-                .iter()
-                .map(|account| account.name.clone())
-                .collect(),
-        };
+        let names = self.accounts_there();
         let Some(given) = self.last(Key::Account) else {
             return;
         };

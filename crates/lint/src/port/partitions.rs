@@ -210,10 +210,12 @@ impl<'a> Porter<'a> {
             None => {
                 // What is only on the other cluster is changed, or asked about.
                 let named = self.script.value(Key::Account);
-                let named = named.filter(|asked| {
-                    let mut names = to.accounts.iter().map(|account| &account.name);
-                    names.any(|name| name.eq_ignore_ascii_case(asked))
+                let accounts = self.accounts_there();
+                let named = named.and_then(|asked| {
+                    let mut names = accounts.iter();
+                    names.find(|name| name.eq_ignore_ascii_case(asked))
                 });
+                let named = named.map(String::as_str);
                 let own = self.user_there();
                 let default = own.and_then(|user| user.default_account.as_ref());
                 let default = default.map(|account| account.value.as_str());

@@ -63,3 +63,31 @@ fn the_default_qos_is_that_of_the_account_and_partition_that_are_there() {
     let want = "#!/bin/sh\n#SBATCH -A own -p q -t 00:30:00\ntrue\n";
     assert_eq!(ported.text, want);
 }
+
+/// An account that is another user's there is changed, and the time is judged by the QOS of the one that stands in its place.
+#[test]
+fn the_default_qos_is_that_of_the_users_own_account() {
+    let from = ClusterFile::parse("from", "[partition.p]\n[account.own]\n").unwrap();
+    let to = ClusterFile::parse(
+        "to",
+        "[nodes.n]\nnames = \"n1\"\ncpus = 4\n[partition.p]\nnodes = \"ALL\"\ndefault = true\nmax_time = \"10:00:00\"\n\
+         [qos.short]\nmax_wall = \"30:00\"\n[qos.long]\n\
+         [account.own]\ndefault_qos = \"long\"\n[account.other]\ndefault_qos = \"short\"\n\
+         [user.eve]\naccounts = [\"other\"]\ndefault_account = \"other\"\n",
+    )
+    .unwrap();
+    let check = |account: &str, want: &str| {
+        let ported = port(&PortInput {
+            name: "job.sh",
+            text: &format!("#!/bin/sh\n#SBATCH -A {account} -p p -t 1:00:00\ntrue\n"),
+            from: &from,
+            to: &to,
+            user: Some("eve"),
+        });
+        let want = format!("#!/bin/sh\n#SBATCH {want}\ntrue\n");
+        assert_eq!(ported.text, want, "{account}");
+    };
+    check("own", "-A other -p p -t 00:30:00");
+    // Names of accounts are one in any case.
+    check("OTHER", "-A OTHER -p p -t 00:30:00");
+}
