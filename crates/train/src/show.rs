@@ -152,8 +152,11 @@ impl Plan {
         add("cpus per rank", cpus.value.to_string(), &cpus.source);
         if self.gpus_per_node.value > 0 {
             let horovods = starts_horovodrun(&self.command.value);
-            // Their ssh leads through `srun` in jobs of the embedded engine alone.
-            let everywhere = self.nodes.value == 1 || facts.embedded;
+            // Their ssh leads through `srun` in jobs of the embedded engine alone, and starts no rank but
+            // a daemon where they go by MPI.
+            let mut words = self.command.value.iter().flat_map(|it| it.split(' '));
+            let over_mpi = words.any(|word| word == "--mpi");
+            let everywhere = self.nodes.value == 1 || facts.embedded && !over_mpi;
             let value = if ranks.value < self.gpus_per_node.value && horovods && everywhere {
                 "ranks that horovodrun starts each at its GPU's socket"
             } else if ranks.value < self.gpus_per_node.value && horovods {

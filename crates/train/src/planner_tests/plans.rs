@@ -370,6 +370,33 @@ fn how_a_run_resumes_and_is_told_to_stop_has_rows() {
     );
 }
 
+/// By MPI it starts a daemon on each further node by ssh, and ranks by that.
+#[test]
+fn of_horovodrun_over_mpi_on_several_nodes_the_binding_is_that_of_the_first() {
+    let check = |words: &str, want: &str| {
+        let facts = ClusterFacts {
+            embedded: true,
+            ..wilson()
+        };
+        // By a program of one's own, which may start it on the first node alone.
+        let text = format!(
+            "command = [\"./on-first\", {words}, \"x\"]\n\
+             [resources]\nnodes = 2\ngpus_per_node = 4\nranks_per_node = 1\n"
+        );
+        let rows = planned(&text, &[], &facts).unwrap().rows(&facts);
+        let row = rows.iter().find(|row| row.name == "cpu binding").unwrap();
+        assert_eq!(row.value, want);
+    };
+    check(
+        "\"horovodrun\", \"--mpi\", \"-np\", \"8\"",
+        "ranks that horovodrun starts on the first node each at its GPU's socket, others anywhere",
+    );
+    check(
+        "\"horovodrun\", \"-np\", \"8\"",
+        "ranks that horovodrun starts each at its GPU's socket",
+    );
+}
+
 /// A command may start ranks of its own, of which those of `horovodrun` are known by their variables.
 #[test]
 fn where_a_rank_has_several_gpus_the_binding_says_what_of_its_own_ranks() {
