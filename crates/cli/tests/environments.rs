@@ -282,6 +282,17 @@ mod slow {
         let shown = env.yard(&["show"]).success();
         let words = "(Dependency)\n  environment  job 2 makes it on a node first\n";
         assert!(shown.contains(words), "{shown}");
+        // Once it is there, whatever the run waits for, no job makes it.
+        let json = env.yard(&["show", "--json"]).success();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let (_, run) =
+            folder::RunFolder::open(Path::new(json["folder"].as_str().unwrap())).unwrap();
+        let place = run.environment.unwrap().path;
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join(folder::MADE_MARKER), "").unwrap();
+        let shown = env.yard(&["show"]).success();
+        assert!(shown.contains("(Dependency)\n"), "{shown}");
+        assert!(!shown.contains("makes it on a node"), "{shown}");
         env.slurm("scancel", &["--me"]).success();
         wait_until("no job is left", || {
             env.slurm("squeue", &["-h"]).stdout.is_empty()

@@ -10,7 +10,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::{JobView, ViewState};
 use clap::Args as ClapArgs;
-use folder::{Event, Naming, RunFolder, StopReason};
+use folder::{Event, Naming, RunFolder, RunJson, StopReason};
 use job::FirstFailure;
 use model::Timestamp;
 use runs::{Run, RunState, Start, say_wait};
@@ -83,10 +83,10 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp, width: usize) -> 
     match &state {
         RunState::Waiting { reason } | RunState::Resuming { reason } => {
             add("waits", &say_wait(reason));
-            if let (Some(job), "Dependency") = (run.environment_jobs.last(), reason.as_str()) {
-                let container = json.as_ref().ok();
-                let container = container.and_then(|json| json.plan.environment.container.as_ref());
-                let what = container.map_or("environment", |_| "image");
+            let left = json.as_ref().ok().and_then(RunJson::left_to_make);
+            if let (Some(job), Some(what), "Dependency") =
+                (run.environment_jobs.last(), left, reason.as_str())
+            {
                 add(what, &format!("job {job} makes it on a node first"));
             }
         }
