@@ -278,6 +278,27 @@ fn root_submits_jobs_of_another_user() {
     }
 }
 
+#[test]
+fn why_there_is_no_engine_is_said_to_root_for_another_user_too() {
+    if sys::process::user() != 0 {
+        return skip("scontrol --uid", "only root can act as another user");
+    }
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let update = ["--uid=nobody", "update", "jobid=1", "comment=x"];
+    // It starts for root, and is no place of that user's.
+    let said = env.slurm("scontrol", &update).code(1).stderr;
+    assert_eq!(said, "slurm_update error: Invalid user id\n");
+    let running = api::Client::connect_running(&env.engine_folder()).unwrap();
+    assert!(running.is_some());
+    let mut without = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    without.set_var("TRAINYARD_ENGINE", "nosuch");
+    let said = without.slurm("scontrol", &update).code(1).stderr;
+    assert!(
+        said.starts_with("scontrol: error: no engine is called nosuch\n"),
+        "{said}"
+    );
+}
+
 /// What an attacker's job leaves on the node.
 const HOSTILE: &str = "\
 ln -s /etc /tmp/$PLACE

@@ -82,9 +82,14 @@ fn carry_out_as(
     args: &[String],
     printer: &Printer,
 ) -> Result<u8, CommandError> {
+    let is_root = sys::process::user() == 0;
+    if is_root {
+        // Its own user alone starts an engine, and hears why there is none.
+        connect()?;
+    }
     let user = sys::process::User::look_up(&user.name, user.id, user.group);
-    let as_user = (sys::process::user() == 0)
-        .then(|| sys::process::as_user(Some(&user), || carry_out(asked, args, printer)));
+    let as_user =
+        is_root.then(|| sys::process::as_user(Some(&user), || carry_out(asked, args, printer)));
     match as_user {
         // Whoever can't reach the engine has no job there.
         Some(Ok(Err(CommandError::Connect(_) | CommandError::NoEngine { .. })))
