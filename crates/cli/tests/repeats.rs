@@ -170,6 +170,34 @@ fn repeats_that_failed_wait_again_once_they_are_requeued() {
     env.yard(&["wait", "again"]).success();
 }
 
+/// By Slurm's own command, of which their folders have no word.
+#[test]
+fn repeats_that_slurm_requeued_are_not_removed() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let args = [
+        "run", "-d", "--repeat", "2", "--name", "kept", "--", "false",
+    ];
+    env.yard(&args).success();
+    let _failed = env.yard(&["wait", "kept"]).code(1);
+    env.slurm("sbatch", &["--exclusive", "--wrap", "sleep 600"])
+        .success();
+    wait_until("another job has all", || {
+        let listed = env.slurm("squeue", &["-h", "-o", "%T"]).success();
+        listed == "RUNNING\n"
+    });
+    env.slurm("scontrol", &["requeue", "1_1"]).success();
+    let kept = folder(&env, "kept");
+    let refused = env.yard(&["rm", "--yes", "kept"]);
+    assert_ne!(refused.status, 0, "{}", refused.snapshot());
+    assert!(kept.exists());
+    env.slurm("scancel", &["--me"]).success();
+    wait_until("no job is left", || {
+        env.slurm("squeue", &["-h"]).stdout.is_empty()
+    });
+    env.yard(&["rm", "--yes", "kept"]).success();
+    assert!(!kept.exists());
+}
+
 /// Programs that take their time to end.
 #[test]
 fn repeats_whose_programs_go_on_after_a_cancel_are_being_cancelled() {

@@ -29,7 +29,8 @@ pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failu
     for entry in indexed_runs(places)? {
         let folder = RunFolder::at(&entry.folder);
         let standing = match Run::read(entry) {
-            Ok(run) if run.needs_cluster() => {
+            // One that failed may wait in the queue again, put there by Slurm's own commands.
+            Ok(run) if run.needs_cluster() || over(&run.state(None)) != Standing::Done => {
                 let own = asked.entry(run.entry.cluster.clone()).or_default();
                 own.push(run);
                 continue;
@@ -48,13 +49,21 @@ pub fn known_runs(places: &Places) -> Result<(Vec<KnownRun>, Vec<String>), Failu
             let all: Vec<&Run> = runs.iter().collect();
             Ok(ask_for(&mut *way, &all)?)
         });
-        problems.extend(views.as_ref().err().map(Failure::line));
+        let is_needed = runs.iter().any(Run::needs_cluster);
+        problems.extend(
+            views
+                .as_ref()
+                .err()
+                .filter(|_| is_needed)
+                .map(Failure::line),
+        );
         let standing = |run: &Run| match &views {
             Ok(views) => match run.state(run.view(views).as_ref()) {
                 state if state.is_live() => Standing::Live,
                 state => over(&state),
             },
-            Err(_) => Standing::Unreachable,
+            Err(_) if run.needs_cluster() => Standing::Unreachable,
+            Err(_) => over(&run.state(None)),
         };
         known.extend(runs.into_iter().map(|run| KnownRun {
             standing: standing(&run),

@@ -95,7 +95,7 @@ pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, 
 /// # Errors
 /// One of them stays.
 pub fn repeats_to_remove(repeats: &Repeats, now: model::Timestamp) -> Result<(), Failure> {
-    let (views, _) = repeats.views()?;
+    let views = repeats.all_views()?;
     for run in &repeats.runs {
         let view = run.view(&views);
         let age = now.since(run.entry.created);

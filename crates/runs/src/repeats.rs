@@ -81,6 +81,20 @@ impl Repeats {
         }
     }
 
+    /// The same of all of them, where their cluster answers: one whose files say that it is over may wait in the queue
+    /// again, put there by Slurm's own commands.
+    ///
+    /// # Errors
+    /// As [`Repeats::views`].
+    pub(crate) fn all_views(&self) -> Result<Vec<JobView>, Failure> {
+        let all: Vec<&Run> = self.runs.iter().collect();
+        let asked = self.open().map(|mut way| ask_for(&mut *way, &all));
+        match asked {
+            Ok(Ok(views)) => Ok(views),
+            Ok(Err(_)) | Err(_) => self.views().map(|(views, _)| views),
+        }
+    }
+
     fn open(&self) -> Result<Box<dyn Transport>, Failure> {
         open(&places()?, &self.entry.cluster)
     }
