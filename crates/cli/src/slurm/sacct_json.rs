@@ -95,7 +95,7 @@ fn job(row: &SacctRow<'_>) -> Value {
         "job_id": job.id,
         "kill_request_user": by,
         "mcs": { "label": "" },
-        "name": row.name(),
+        "name": row.job_name(),
         "nodes": text("NodeList"),
         "partition": row.partition(),
         "priority": text("Priority").parse::<u32>().ok(),

@@ -87,11 +87,15 @@ impl<'a> SacctRow<'a> {
     /// What it is called: a start as its job was then.
     #[must_use]
     pub fn name(&self) -> &'a str {
-        match (self.step, self.start) {
-            (Some(step), _) => &step.name,
-            (None, Some(start)) => start.name_of(self.job),
-            (None, None) => self.job.name(),
-        }
+        self.step
+            .map_or_else(|| self.job_name(), |step| step.name.as_str())
+    }
+
+    /// What its job was called at its start.
+    #[must_use]
+    pub fn job_name(&self) -> &'a str {
+        self.start
+            .map_or_else(|| self.job.name(), |start| start.name_of(self.job))
     }
 
     /// Where it ran, or waits.
