@@ -68,7 +68,7 @@ fn limit_remedy(limit: &ReachedLimit, why: &WhyWaiting) -> Option<String> {
     ))
 }
 
-/// The time with which a job would start now, where it has been looked for: other limits than the one that is told may
+/// The time with which a job would start now, where it has been looked for: other limits than the one that is named may
 /// want it shorter. Else the most that this one takes.
 fn time_limit(most: Seconds, why: &WhyWaiting) -> String {
     let mut instead = why.instead.iter();

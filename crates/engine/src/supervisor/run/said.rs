@@ -71,8 +71,8 @@ impl Run<'_> {
         });
     }
 
-    /// The line that Slurm writes into the output of what it ends. A step's `srun` goes by it, also where a signal was told
-    /// before, which the step may have survived.
+    /// The line that Slurm writes into the output of what it ends. A step's `srun` goes by it, also after the line of a signal,
+    /// which the step may have survived.
     pub(super) fn tell_the_end(&mut self, because: Because) {
         // One node speaks for the step, and a lost one does not.
         if self.is_node_lost || self.told_end || self.spec.index_in_step() > 0 {
