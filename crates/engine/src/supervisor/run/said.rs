@@ -1,7 +1,7 @@
 //! What a running step says in its output: why it ends, who held its memory, whose a taken port is.
 
 use super::{Run, ended_by, step_id, wall_clock};
-use crate::spec::{Because, JobStop};
+use crate::spec::{Because, JobStop, StepSpec};
 use crate::supervisor::launch;
 use crate::supervisor::memory_limit::Bound;
 use crate::supervisor::relay::END_LENGTH;
@@ -61,9 +61,7 @@ impl Run<'_> {
             return;
         }
         self.told_signal = true;
-        let now = sys::local_time(wall_clock().seconds());
-        let what = format!("{} ON {}", launch::step_name(self.spec), self.spec.node);
-        let line = format!("slurmstepd: error: *** {what} CANCELLED AT {now} ***\n");
+        let line = format!("slurmstepd: error: {}\n", cancelled(self.spec, ""));
         relay.send(&FromSupervisor::Output {
             rank: self.tasks.first().map_or(0, |task| task.rank),
             stream: TaskStream::Err,
@@ -87,12 +85,11 @@ impl Run<'_> {
             (Because::Stop, Some(JobStop::Requeue)) => " DUE TO JOB REQUEUE",
             (Because::Stop, Some(JobStop::Failure) | None) => "",
         };
-        let what = format!("{} ON {}", launch::step_name(self.spec), self.spec.node);
         let text = if why.is_empty() && self.job_stop == Some(JobStop::Failure) {
+            let what = whole_name(self.spec);
             format!("*** {what} FAILED (non-zero exit code or other failure mode) ***")
         } else {
-            let now = sys::local_time(wall_clock().seconds());
-            format!("*** {what} CANCELLED AT {now}{why} ***")
+            cancelled(self.spec, why)
         };
         launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
     }
@@ -116,6 +113,16 @@ impl Run<'_> {
             launch::say(&text, self.relay.as_mut(), file.as_ref());
         }
     }
+}
+
+/// `STEP 7.0 ON node1`
+fn whole_name(spec: &StepSpec) -> String {
+    format!("{} ON {}", launch::step_name(spec), spec.node)
+}
+
+fn cancelled(spec: &StepSpec, why: &str) -> String {
+    let now = sys::local_time(wall_clock().seconds());
+    format!("*** {} CANCELLED AT {now}{why} ***", whole_name(spec))
 }
 
 /// The end of a file.
