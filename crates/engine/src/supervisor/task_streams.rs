@@ -1,11 +1,12 @@
 //! The three standard streams of a task.
 
-use super::labelled_lines::{LabelWidth, LabelledLines};
+use super::labelled_lines::LabelledLines;
 use super::relay::Relay;
 use super::task_files::{TaskFiles, Unopened, words};
 use crate::spec::{StepSpec, Streams};
 use api::StepTask;
 use api::step_io::TaskStream;
+use model::LabelWidth;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,12 +1,10 @@
 //! What tasks write, on its way to `srun`'s own stdout and stderr.
 
 use api::step_io::TaskStream;
+use model::{LabelWidth, PartialLine};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
-
-/// A line that is longer is passed on in parts.
-const LONGEST_LINE: usize = 64 * 1024;
 
 /// Keeps lines of different tasks apart, and labels them.
 #[derive(Debug)]
@@ -15,11 +13,10 @@ pub struct Output<Out, Err> {
     err: Err,
     /// `--label`: the ranks whose lines have one.
     labelled: Vec<Range<u32>>,
-    /// The width of the greatest rank.
-    width: usize,
+    width: LabelWidth,
     /// Lines are kept until they are whole.
     by_line: bool,
-    partial: HashMap<(u32, bool), Vec<u8>>,
+    partial: HashMap<(u32, bool), PartialLine>,
 }
 
 impl<Out: Write, Err: Write> Output<Out, Err> {
@@ -34,7 +31,7 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
         Output {
             out,
             err,
-            width: tasks.saturating_sub(1).to_string().len(),
+            width: LabelWidth::of(tasks),
             by_line: !labelled.is_empty() || (tasks > 1 && !unbuffered),
             labelled,
             partial: HashMap::new(),
@@ -50,18 +47,8 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
             return self.pass(stream, bytes);
         }
         let key = (rank, stream == TaskStream::Err);
-        let mut text = self.partial.remove(&key).unwrap_or_default();
-        text.extend_from_slice(bytes);
-        let whole = match text.iter().rposition(|byte| *byte == b'\n') {
-            Some(end) => end + 1,
-            None if text.len() > LONGEST_LINE => text.len(),
-            None => 0,
-        };
-        let rest = text.split_off(whole);
-        if !rest.is_empty() {
-            self.partial.insert(key, rest);
-        }
-        self.lines(rank, stream, text)
+        let whole = self.partial.entry(key).or_default().whole_with(bytes);
+        self.lines(rank, stream, &whole)
     }
 
     /// A task ended: what it wrote without a final newline is passed on.
@@ -70,12 +57,15 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
     /// As [`Output::write`].
     pub fn end(&mut self, rank: u32) -> io::Result<()> {
         for stream in [TaskStream::Out, TaskStream::Err] {
-            if let Some(mut text) = self.partial.remove(&(rank, stream == TaskStream::Err)) {
-                if self.is_labelled(rank) {
-                    text.push(b'\n');
-                }
-                self.lines(rank, stream, text)?;
+            let partial = self.partial.remove(&(rank, stream == TaskStream::Err));
+            let mut text = partial.unwrap_or_default().take();
+            if text.is_empty() {
+                continue;
             }
+            if self.is_labelled(rank) {
+                text.push(b'\n');
+            }
+            self.lines(rank, stream, &text)?;
         }
         Ok(())
     }
@@ -84,17 +74,12 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
         self.labelled.iter().any(|ranks| ranks.contains(&rank))
     }
 
-    fn lines(&mut self, rank: u32, stream: TaskStream, text: Vec<u8>) -> io::Result<()> {
-        if !self.is_labelled(rank) {
-            return self.pass(stream, &text);
+    fn lines(&mut self, rank: u32, stream: TaskStream, text: &[u8]) -> io::Result<()> {
+        if self.is_labelled(rank) {
+            self.pass(stream, &self.width.labelled(rank, text))
+        } else {
+            self.pass(stream, text)
         }
-        let width = self.width;
-        let mut labelled = Vec::with_capacity(text.len() + text.len() / 8);
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            labelled.extend_from_slice(format!("{rank:width$}: ").as_bytes());
-            labelled.extend_from_slice(line);
-        }
-        self.pass(stream, &labelled)
     }
 
     fn pass(&mut self, stream: TaskStream, bytes: &[u8]) -> io::Result<()> {
