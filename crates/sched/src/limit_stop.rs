@@ -24,19 +24,23 @@ impl State {
     ) {
         let Attempt { job, choice, .. } = &tried.later;
         let stops = self.cluster.queue_rules().stops_at_limits;
-        let named = choice.need.compiled.demand.required.iter();
-        let named: NodeSet = named.filter_map(|name| self.cluster.node(name)).collect();
+        let named = || -> NodeSet {
+            let names = choice.need.compiled.demand.required.iter();
+            names.filter_map(|name| self.cluster.node(name)).collect()
+        };
         let is_over_limit = matches!(reason, PendingReason::OverLimit(_));
         if !stops || !is_over_limit {
             pass.limited.insert(*job, reason);
             // In order those behind it are not given the nodes that it names, as behind one for which nothing is free;
             // by backfill they are.
             if is_over_limit && !tried.is_behind && self.backfill.is_some() {
+                let named = named();
                 pass.withdrawn.add(&named);
                 pass.named.add(&named);
             }
             return;
         }
+        let named = named();
         self.stop_qos(pass, &tried.later, &reason);
         if tried.is_behind || self.is_below_threshold(&tried.later, now) {
             pass.limited.insert(*job, reason);
