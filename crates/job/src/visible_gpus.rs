@@ -5,6 +5,7 @@
 //! nothing closes the others' devices, which. A node's agent has a step's only task there and so the
 //! whole list; its ranks get that.
 
+use model::job_environment::GPU_VARIABLES;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,12 +14,10 @@ use std::path::Path;
 pub(crate) const CUDA: &str = "CUDA_VISIBLE_DEVICES";
 /// By it AMD's do.
 pub(crate) const ROCR: &str = "ROCR_VISIBLE_DEVICES";
-/// All such.
-const NAMES: [&str; 3] = [CUDA, ROCR, "GPU_DEVICE_ORDINAL"];
 
 /// Writes down how this process's environment names the GPUs; nothing where it names none.
 pub(crate) fn write_down(note: &Path) -> std::io::Result<()> {
-    let named = NAMES.iter().filter_map(|name| {
+    let named = GPU_VARIABLES.iter().filter_map(|name| {
         let value = std::env::var(name).ok()?;
         (!value.is_empty()).then_some((*name, value))
     });
@@ -32,7 +31,7 @@ pub(crate) fn write_down(note: &Path) -> std::io::Result<()> {
 
 /// Names the GPUs of a note to a rank whose environment names none; those of a job without any stay so.
 pub(crate) fn name(note: &Path, variables: &mut BTreeMap<OsString, OsString>) {
-    if NAMES
+    if GPU_VARIABLES
         .iter()
         .any(|name| variables.contains_key(&OsString::from(name)))
     {
@@ -57,7 +56,7 @@ mod tests {
         if let Some(note) = note {
             std::fs::write(&path, note).unwrap();
         }
-        let name_of = || OsString::from(NAMES[0]);
+        let name_of = || OsString::from(GPU_VARIABLES[0]);
         let mut variables = BTreeMap::new();
         variables.extend(has.map(|has| (name_of(), has.into())));
         name(&path, &mut variables);

@@ -4,6 +4,7 @@
 use crate::printer::Printer;
 use crate::slurm::variable;
 use cluster_file::ClusterFile;
+use model::job_environment::GPU_VARIABLES;
 use model::node_list;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -16,12 +17,6 @@ const WITH_VALUE: &str = "BbcDEeFIiJLlmOopQRSWw";
 const OF_ITSELF: &str = "GOQV";
 /// Letters of options that want a connection which carries something else than a command.
 const OF_A_CONNECTION: &str = "DLNRWsw";
-/// By these programs find the GPUs that they may use.
-const GPUS: [&str; 3] = [
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-];
 /// What `ssh` ends with where it fails itself.
 const FAILED: u8 = 255;
 
@@ -152,7 +147,7 @@ fn horovods_place(command: &str) -> Option<[u32; 2]> {
 /// A rank's command without this node's GPUs, which `horovodrun` hands on with all its variables: the rank has those
 /// of its own node, of a job whose nodes are one machine others.
 fn without_gpus(command: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
-    let own = GPUS
+    let own = GPU_VARIABLES
         .into_iter()
         .filter_map(|name| Some((name, variable(name)?)));
     own.fold(command.to_owned(), |command, (name, value)| {
@@ -227,7 +222,7 @@ mod tests {
         assert_eq!(horovods_place("env HOROVOD_LOCAL_RANK=x true"), None);
         assert_eq!(horovods_place("hostname"), None);
         // What was set by hand for the rank stays.
-        let own = |name: &str| (name != GPUS[1]).then(|| "0,1".to_owned());
+        let own = |name: &str| (name != GPU_VARIABLES[1]).then(|| "0,1".to_owned());
         let want = rank.replace("CUDA_VISIBLE_DEVICES=0,1 ", "");
         assert_eq!(without_gpus(rank, &own), want);
     }

@@ -4,15 +4,10 @@ use super::gpu_binding::TaskGpus;
 use super::slurm_links;
 use crate::spec::{StepSpec, Streams};
 use api::StepTask;
+use model::job_environment::GPU_VARIABLES;
 
 /// The GPUs of a step on the node.
 const STEP_GPUS: &str = "SLURM_STEP_GPUS";
-/// By these programs find the GPUs that they may use.
-const VISIBLE: [&str; 3] = [
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-];
 
 /// What all tasks of the step have: what the job was submitted with, without what the spec
 /// removes, with what it sets, and with Slurm's commands to be found.
@@ -42,14 +37,14 @@ pub(super) fn of_task(
     match gpus {
         TaskGpus::None => {}
         TaskGpus::Unnamed => {
-            let named = |name: &str| name == STEP_GPUS || VISIBLE.contains(&name);
+            let named = |name: &str| name == STEP_GPUS || GPU_VARIABLES.contains(&name);
             environment.retain(|(name, _)| !named(name));
         }
         TaskGpus::Named { own, seen } => {
             if environment.iter().any(|(name, _)| name == STEP_GPUS) {
                 set(&mut environment, STEP_GPUS, own);
             }
-            for name in VISIBLE {
+            for name in GPU_VARIABLES {
                 set(&mut environment, name, seen);
             }
         }

@@ -203,17 +203,20 @@ pub fn task_variables(rank: u32, local: u32) -> Variables {
     set.0
 }
 
+/// By these programs find the GPUs that they may use: NVIDIA's, AMD's, and those of OpenCL.
+pub const GPU_VARIABLES: [&str; 3] = [
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+];
+
 /// The variables by which programs find the GPUs that a task may use; empty values hide all.
 #[must_use]
 pub fn gpu_variables(gpus: &[GpuIndex]) -> Variables {
     let list = list_text(gpus);
-    [
-        "CUDA_VISIBLE_DEVICES",
-        "ROCR_VISIBLE_DEVICES",
-        "GPU_DEVICE_ORDINAL",
-    ]
-    .map(|name| (name.to_owned(), list.clone()))
-    .to_vec()
+    GPU_VARIABLES
+        .map(|name| (name.to_owned(), list.clone()))
+        .to_vec()
 }
 
 /// The address of all nodes.
