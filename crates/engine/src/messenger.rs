@@ -349,14 +349,19 @@ mod tests {
         assert_eq!(left, [key(2)]);
     }
 
+    /// The record of a supervisor that holds a step.
+    fn held(engine: &EngineFolder, key: SupervisorKey, holder: &PidFile) -> Record {
+        let path = key.record(engine);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        Record::claim(path, key, holder, None).unwrap()
+    }
+
     /// A process of its step may stop a supervisor: until it went on it heard of no cancel.
     #[test]
     fn one_that_was_stopped_for_long_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let engine = EngineFolder::new(folder.path());
         let key = key(1);
-        let path = key.record(&engine);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut supervisor = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = supervisor.id();
         let holder = PidFile {
@@ -364,7 +369,7 @@ mod tests {
             start_time: sys::process::start_time(pid).unwrap(),
             ..PidFile::of_this_process(sys::boot_id())
         };
-        let _record = Record::claim(path, key, &holder, None).unwrap();
+        let _record = held(&engine, key, &holder);
         sys::process::signal(pid, 19).unwrap();
         while !sys::process::is_stopped(pid) {
             thread::yield_now();
@@ -388,10 +393,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let engine = EngineFolder::new(folder.path());
         let key = key(1);
-        let path = key.record(&engine);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let this = PidFile::of_this_process(sys::boot_id());
-        let _record = Record::claim(path, key, &this, None).unwrap();
+        let _record = held(&engine, key, &this);
         let socket = record::look(&engine, key).unwrap().unwrap().socket;
         let _listener = UnixListener::bind(socket).unwrap();
         let mut process = Command::new("sleep").arg("600").spawn().unwrap();

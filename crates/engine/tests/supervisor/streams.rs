@@ -301,14 +301,19 @@ fn a_launch_error_is_told_to_srun() {
     assert_eq!(step.exit().launch_error, Some(error));
 }
 
-fn labels_stand_in_files_too() {
-    let script = "printf 'a\\nb'; echo err >&2; exec 2>&-; sleep 0.1; printf c";
-    let (step, mut srun) = start(Step::command(&["sh", "-c", script], 2), |streams| {
+/// With `--label` and `--output`.
+fn start_labelled(step: Step, to: &str) -> (Step, Srun) {
+    start(step, |streams| {
         if let Streams::Srun { output, label, .. } = streams {
-            *output = Some("out-%j".to_owned());
+            *output = Some(to.to_owned());
             *label = true;
         }
-    });
+    })
+}
+
+fn labels_stand_in_files_too() {
+    let script = "printf 'a\\nb'; echo err >&2; exec 2>&-; sleep 0.1; printf c";
+    let (step, mut srun) = start_labelled(Step::command(&["sh", "-c", script], 2), "out-%j");
     let heard = srun.hear_all();
     assert_eq!(heard.exits.len(), 2);
     let written = std::fs::read_to_string(step.path("out-7")).unwrap();
@@ -323,12 +328,7 @@ fn labels_stand_in_files_too() {
 /// The end of its errors is looked for as it fails, while another goes on writing them.
 fn what_writes_without_an_end_keeps_no_step_alive() {
     let script = "yes >&2 & exit 1";
-    let (step, mut srun) = start(Step::command(&["sh", "-c", script], 1), |streams| {
-        if let Streams::Srun { output, label, .. } = streams {
-            *output = Some("out".to_owned());
-            *label = true;
-        }
-    });
+    let (step, mut srun) = start_labelled(Step::command(&["sh", "-c", script], 1), "out");
     let heard = srun.hear_all();
     assert_eq!(heard.exits.len(), 1);
     let written = std::fs::read_to_string(step.path("out")).unwrap();
@@ -343,12 +343,7 @@ fn a_pipe_that_nobody_reads_gets_no_labels() {
     assert!(made.unwrap().success());
     let mut both = std::fs::File::options();
     let _unread = both.read(true).write(true).open(&pipe).unwrap();
-    let (mut step, mut srun) = start(step, |streams| {
-        if let Streams::Srun { output, label, .. } = streams {
-            *output = Some("pipe".to_owned());
-            *label = true;
-        }
-    });
+    let (mut step, mut srun) = start_labelled(step, "pipe");
     let pid = step.pid_in("pid");
     until("the task waits", || {
         let path = format!("/proc/{pid}/stat");
