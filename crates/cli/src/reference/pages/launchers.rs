@@ -80,7 +80,9 @@ const COMMON: &str = r#"With every launcher:
   for each rank; the cluster chooses how many each node has, at least one. LAUNCHERS take that,
   others refuse it.
 - A rank that fails ends the others: `srun` runs with `--kill-on-bad-exit=1`. The first that failed is
-  named, with its node, its exit code and what it said last.
+  named, with its node, its exit code and what it said last. Of ranks of one node that fail within a second under
+  torchrun, the lines in the log tell which, by their marks (`[rank5]:` of newer versions of torch, `PET_TEE=3`);
+  without marks it is the one that torchrun saw first.
 - A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`), or another
   one in each of several ranks (`torchrun train.py` with two ranks a node and no `launcher`, `srun torchrun`),
   is refused: each rank would start it once more.
