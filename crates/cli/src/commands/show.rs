@@ -196,6 +196,10 @@ fn start_text(
         };
         parts.extend(last.map(|last| words::length(last.since(first.at))));
     }
+    // What the cluster says of its job now is of a later start then.
+    let next = run.starts.get(index + 1);
+    let is_requeued = matches!(job, Some(ViewState::Waiting { .. }))
+        || next.is_some_and(|next| next.attempt.job == start.attempt.job);
     let mut out = 0;
     let (mut end, mut lost, mut stopping) = (None, None, None);
     for line in &start.events {
@@ -218,7 +222,11 @@ fn start_text(
             } if lost.is_some() => end = lost.clone(),
             Event::Stopping { reason, .. } => stopping = Some(*reason),
             Event::Terminated { reason } => {
-                let by_cluster = job.and_then(end_of_job);
+                let by_cluster = if is_requeued {
+                    Some("requeued")
+                } else {
+                    job.and_then(end_of_job)
+                };
                 let reason = reason.map(end_word).or(by_cluster);
                 end = Some(reason.unwrap_or("ended by a signal").to_owned());
             }
@@ -236,8 +244,6 @@ fn start_text(
         n => parts.push(format!("{n} checkpoints saved")),
     }
     if end.is_none() && over {
-        let next = run.starts.get(index + 1);
-        let is_requeued = next.is_some_and(|next| next.attempt.job == start.attempt.job);
         end = Some(unwritten_end(stopping, job, is_requeued));
     }
     parts.extend(end);
@@ -254,8 +260,12 @@ fn unwritten_end(
     job: Option<&ViewState>,
     is_requeued: bool,
 ) -> String {
-    let requeued = is_requeued.then_some(REQUEUED);
-    match (job.and_then(end_of_job).or(requeued), stopping) {
+    let by_cluster = if is_requeued {
+        Some(REQUEUED)
+    } else {
+        job.and_then(end_of_job)
+    };
+    match (by_cluster, stopping) {
         (Some(said), _) => said.to_owned(),
         (None, Some(reason)) => {
             let reason = end_word(reason);
@@ -271,7 +281,6 @@ const REQUEUED: &str = "lost; the cluster requeued its job";
 /// How a job ended, where its cluster's word tells more than that it failed.
 fn end_of_job(job: &ViewState) -> Option<&'static str> {
     match job {
-        ViewState::Waiting { .. } => Some(REQUEUED),
         ViewState::Ended { how, .. } => match how.as_str() {
             "CANCELLED" => Some(end_word(StopReason::Cancelled)),
             "PREEMPTED" => Some(end_word(StopReason::Preempted)),
@@ -280,7 +289,10 @@ fn end_of_job(job: &ViewState) -> Option<&'static str> {
             "OUT_OF_MEMORY" => Some("out of memory"),
             _ => None,
         },
-        ViewState::Running { .. } | ViewState::Unknown { .. } | ViewState::NotAnswered => None,
+        ViewState::Waiting { .. }
+        | ViewState::Running { .. }
+        | ViewState::Unknown { .. }
+        | ViewState::NotAnswered => None,
     }
 }
 
@@ -380,10 +392,9 @@ mod tests {
         let cut = "reached its time limit; killed before it could write how it ended";
         check(limit, Some(ended("FAILED")), cut);
         check(limit, None, cut);
-        let waiting = ViewState::Waiting {
-            reason: "BeginTime".to_owned(),
-        };
-        check(None, Some(waiting), REQUEUED);
+        // What is said of its job now is of another start.
+        let now = Some(ended("CANCELLED"));
+        assert_eq!(unwritten_end(None, now.as_ref(), true), REQUEUED);
         assert_eq!(unwritten_end(None, None, true), REQUEUED);
         check(None, None, "killed before it could write why");
     }
