@@ -33,7 +33,7 @@ variables! {
     /// machine's host name, `/tmp` and processes, and their names lead to no address; `no-pid`: they see this
     /// machine's processes.
     TRAINYARD_NAMESPACES;
-    /// An absolute path: the folder of the files by which the engines and jobs of all users of this machine
+    /// An absolute path: the folder by whose locks the engines and jobs of all users of this machine
     /// tell each other which CPUs and ports they have taken, instead of `/var/tmp`. Engines with other folders
     /// give the same CPUs again. It is read where the engine is started.
     TRAINYARD_CPU_LOCKS;

@@ -3,12 +3,11 @@
 use crate::device_cgroup::DeviceNumber;
 use crate::env_vars::TRAINYARD_TEST_DEV;
 use crate::number_locks::NumberLocks;
-use crate::shared_file::SharedFileError;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,15 +103,6 @@ pub struct GpuLock {
     _locks: NumberLocks,
 }
 
-/// What came of the wish for a GPU's lock.
-#[derive(Debug)]
-pub struct GpuLocking<T> {
-    /// The lock.
-    pub lock: T,
-    /// What stands where the lock's file should.
-    pub passed_over: Vec<SharedFileError>,
-}
-
 /// Takes the machine-wide lock of a GPU, which engines of all users respect.
 ///
 /// Whoever takes it needs it alone, and then holds it so that it can be [`share`]d with the
@@ -120,53 +110,25 @@ pub struct GpuLocking<T> {
 /// another has it.
 ///
 /// # Errors
-/// The lock's file can't be opened.
-pub fn lock(uuid: &str) -> io::Result<GpuLocking<Option<GpuLock>>> {
-    lock_at(&lock_file(uuid))
+/// There are no locks here.
+pub fn lock(uuid: &str) -> io::Result<Option<GpuLock>> {
+    let mut locks = NumberLocks::of_gpu(uuid)?;
+    let is_ours = locks.take([NUMBER])?.is_empty();
+    Ok(is_ours.then_some(GpuLock { _locks: locks }))
 }
 
 /// Holds, with whoever took it, the lock of a GPU.
 ///
 /// # Errors
-/// The lock's file can't be opened.
-pub fn share(uuid: &str) -> io::Result<GpuLocking<GpuLock>> {
-    share_at(&lock_file(uuid))
-}
-
-/// The file that is locked.
-#[must_use]
-pub fn lock_file(uuid: &str) -> PathBuf {
-    lock_file_in(Path::new("/var/tmp"), uuid)
-}
-
-fn lock_at(path: &Path) -> io::Result<GpuLocking<Option<GpuLock>>> {
-    let (mut locks, passed_over) = NumberLocks::open(path)?;
-    let is_ours = locks.take([NUMBER])?.is_empty();
-    Ok(GpuLocking {
-        lock: is_ours.then_some(GpuLock { _locks: locks }),
-        passed_over,
-    })
-}
-
-fn share_at(path: &Path) -> io::Result<GpuLocking<GpuLock>> {
-    let (mut locks, passed_over) = NumberLocks::open(path)?;
+/// There are no locks here.
+pub fn share(uuid: &str) -> io::Result<GpuLock> {
+    let mut locks = NumberLocks::of_gpu(uuid)?;
     locks.share([NUMBER])?;
-    Ok(GpuLocking {
-        lock: GpuLock { _locks: locks },
-        passed_over,
-    })
+    Ok(GpuLock { _locks: locks })
 }
 
-/// Of the GPU in the file of its lock.
+/// Of a GPU among the numbers of its own.
 const NUMBER: u32 = 0;
-
-fn lock_file_in(folder: &Path, uuid: &str) -> PathBuf {
-    let plain: String = uuid
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    folder.join(format!(".trainyard-{plain}.lock"))
-}
 
 #[cfg(test)]
 mod tests {
@@ -174,33 +136,19 @@ mod tests {
 
     #[test]
     fn one_taker_a_gpu() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = lock_file_in(folder.path(), "GPU-1/../x");
-        let lock = |path: &Path| lock_at(path).unwrap().lock;
-        let held = lock(&path);
+        let [one, other] =
+            [1, 2].map(|number| format!("GPU-of-a-test-{}-{number}", std::process::id()));
+        let lock = |uuid: &str| lock(uuid).unwrap();
+        let held = lock(&one);
         assert!(held.is_some());
-        assert!(lock(&path).is_none());
-        let other = lock_file_in(folder.path(), "GPU-2");
+        assert!(lock(&one).is_none());
         assert!(lock(&other).is_some());
         // Who uses it keeps it when its taker is gone.
-        let user = share_at(&path).unwrap().lock;
+        let user = share(&one).unwrap();
         drop(held);
-        assert!(lock(&path).is_none());
+        assert!(lock(&one).is_none());
         drop(user);
-        assert!(lock(&path).is_some());
-    }
-
-    #[test]
-    fn a_pipe_in_the_place_of_a_lock_is_passed_over_by_all() {
-        use rustix::fs::{CWD, FileType, Mode, mknodat};
-        let folder = tempfile::tempdir().unwrap();
-        let path = lock_file_in(folder.path(), "GPU-1");
-        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
-        let held = lock_at(&path).unwrap();
-        assert!(held.lock.is_some());
-        assert_eq!(held.passed_over.len(), 1);
-        assert!(lock_at(&path).unwrap().lock.is_none());
-        assert_eq!(share_at(&path).unwrap().passed_over.len(), 1);
+        assert!(lock(&one).is_some());
     }
 
     #[test]

@@ -55,7 +55,6 @@ pub mod process;
 pub mod process_cgroup;
 mod program_port;
 mod random;
-pub mod shared_file;
 pub mod signals;
 pub mod socket;
 pub mod terminal;

@@ -1,8 +1,8 @@
 //! What was given to jobs of a machine's CPUs, GPUs and ports, told to the engines and jobs of all users.
 //!
-//! A file that no user can write, in which the byte of a number is locked by each process that holds
-//! what has the number: a CPU or a port by its own in one file for all, a GPU by 0 in a file of its own, which is named for
-//! it. Without the right to write there are shared locks alone, so whoever takes a number locks its byte and
+//! The locks are on the folder `/var/tmp` itself: each user can open it, and none can remove it, rename it or put something
+//! else in its place, as the owner of a file in it could. Each process that holds what has a number locks the byte of that
+//! number. A folder can't be opened for writing, and so there are shared locks alone: whoever takes a number locks its byte and
 //! then looks whether another has done so too: of two that take it at once neither gets it, and both look again.
 
 mod holders;
@@ -10,48 +10,90 @@ mod holders;
 pub use holders::EngineProcess;
 
 use crate::env_vars::TRAINYARD_CPU_LOCKS;
-use crate::shared_file::{self, SharedFileError};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// Of what the numbers are.
+#[derive(Clone, Copy, Debug)]
+enum Numbered<'a> {
+    Cpus,
+    Ports,
+    /// One GPU, by its UUID: its only number is 0.
+    Gpu(&'a str),
+}
+
+impl Numbered<'_> {
+    /// The byte of the number 0. No byte has two meanings: numbers are below 2^32, and two GPUs of a machine differ in 62 bits.
+    fn first(self) -> i64 {
+        match self {
+            Numbered::Cpus => 0,
+            Numbered::Ports => 1 << 32,
+            Numbered::Gpu(uuid) => 1 << 62 | hash(uuid.as_bytes()) >> 2,
+        }
+    }
+}
+
+/// FNV-1a: all versions of this program have to agree. The highest bit is never set.
+fn hash(bytes: &[u8]) -> i64 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 1).cast_signed()
+}
 
 /// Locks on numbers. They end with this value, or its process.
 #[derive(Debug)]
 pub struct NumberLocks {
-    file: File,
+    folder: File,
+    first: i64,
     held: BTreeSet<u32>,
 }
 
 impl NumberLocks {
-    /// Of the machine's CPUs, and what stands where their file should. Nothing is locked yet.
+    /// Of the machine's CPUs. Nothing is locked yet.
     ///
     /// # Errors
-    /// As [`NumberLocks::open`].
-    pub fn of_cpus() -> io::Result<(NumberLocks, Vec<SharedFileError>)> {
-        NumberLocks::open(&folder().join(NAME))
+    /// The folder can't be opened, or its file system knows no such locks.
+    pub fn of_cpus() -> io::Result<NumberLocks> {
+        NumberLocks::open(&folder(), Numbered::Cpus)
     }
 
     /// Of the machine's ports. Nothing is locked yet.
     ///
     /// # Errors
-    /// As [`NumberLocks::open`].
+    /// As [`NumberLocks::of_cpus`].
     pub fn of_ports() -> io::Result<NumberLocks> {
-        let (locks, _passed_over) = NumberLocks::open(&folder().join(PORTS))?;
-        Ok(locks)
+        NumberLocks::open(&folder(), Numbered::Ports)
     }
 
-    /// Of a file, and what stands where it should. Nothing is locked yet.
-    ///
-    /// # Errors
-    /// The file can't be opened, or its file system knows no such locks.
-    pub fn open(path: &Path) -> io::Result<(NumberLocks, Vec<SharedFileError>)> {
-        let (file, passed_over) = shared_file::open_first(path)?;
+    /// Of one GPU, whose number is 0. It is not locked yet.
+    pub(crate) fn of_gpu(uuid: &str) -> io::Result<NumberLocks> {
+        NumberLocks::open(Path::new(FOLDER), Numbered::Gpu(uuid))
+    }
+
+    /// Of ports in another folder than the machine's.
+    #[cfg(test)]
+    pub(crate) fn of_ports_in(folder: &Path) -> NumberLocks {
+        NumberLocks::open(folder, Numbered::Ports).expect("it can be opened")
+    }
+
+    fn open(folder: &Path, of: Numbered<'_>) -> io::Result<NumberLocks> {
+        let folder = File::options()
+            .read(true)
+            .custom_flags(libc::O_DIRECTORY)
+            .open(folder)?;
+        let locks = NumberLocks {
+            folder,
+            first: of.first(),
+            held: BTreeSet::new(),
+        };
         // Kernels before 3.15 have none; asked here, so that it is said once.
-        is_free(&file, Run { first: 0, count: 1 })?;
-        let held = BTreeSet::new();
-        Ok((NumberLocks { file, held }, passed_over))
+        locks.is_free(Run { first: 0, count: 1 })?;
+        Ok(locks)
     }
 
     /// Numbers that this value holds.
@@ -93,12 +135,24 @@ impl NumberLocks {
     /// Whether all of a run are its own now; none of them is otherwise.
     fn take_run(&self, run: Run) -> io::Result<bool> {
         // Beside a lock of its own the kernel tells only of others'.
-        set(&self.file, run, libc::F_RDLCK)?;
-        let is_own = is_free(&self.file, run)?;
+        self.set(run, libc::F_RDLCK)?;
+        let is_own = self.is_free(run)?;
         if !is_own {
-            set(&self.file, run, libc::F_UNLCK)?;
+            self.set(run, libc::F_UNLCK)?;
         }
         Ok(is_own)
+    }
+
+    fn set(&self, run: Run, kind: libc::c_int) -> io::Result<()> {
+        let mut lock = run.lock(self.first, kind);
+        fcntl(&self.folder, libc::F_OFD_SETLK, &mut lock)
+    }
+
+    /// Whether no other process holds any of a run.
+    fn is_free(&self, run: Run) -> io::Result<bool> {
+        let mut lock = run.lock(self.first, libc::F_WRLCK);
+        fcntl(&self.folder, libc::F_OFD_GETLK, &mut lock)?;
+        Ok(libc::c_int::from(lock.l_type) == libc::F_UNLCK)
     }
 
     /// Holds numbers beside the process that took them, which may end before this one.
@@ -108,7 +162,7 @@ impl NumberLocks {
     pub fn share(&mut self, numbers: impl IntoIterator<Item = u32>) -> io::Result<()> {
         let wanted: BTreeSet<u32> = numbers.into_iter().collect();
         for run in Run::all(&wanted) {
-            set(&self.file, run, libc::F_RDLCK)?;
+            self.set(run, libc::F_RDLCK)?;
         }
         self.held.extend(wanted);
         Ok(())
@@ -121,7 +175,7 @@ impl NumberLocks {
     pub fn keep(&mut self, numbers: &BTreeSet<u32>) -> io::Result<()> {
         let gone: BTreeSet<u32> = self.held.difference(numbers).copied().collect();
         for run in Run::all(&gone) {
-            set(&self.file, run, libc::F_UNLCK)?;
+            self.set(run, libc::F_UNLCK)?;
         }
         self.held.retain(|number| numbers.contains(number));
         Ok(())
@@ -142,17 +196,14 @@ pub fn cpu_holders(cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
     holders::of(&folder(), cpus)
 }
 
-/// Of the file of the CPUs.
-const NAME: &str = ".trainyard-cpus.lock";
-
-/// Of the file of ports that were chosen for programs.
-const PORTS: &str = ".trainyard-ports.lock";
+/// A folder that only root can replace, and all users can open.
+const FOLDER: &str = "/var/tmp";
 
 /// Where they are.
 fn folder() -> PathBuf {
     let said = std::env::var_os(TRAINYARD_CPU_LOCKS).map(PathBuf::from);
     let said = said.filter(|path| path.is_absolute());
-    said.unwrap_or_else(|| PathBuf::from("/var/tmp"))
+    said.unwrap_or_else(|| PathBuf::from(FOLDER))
 }
 
 /// Numbers that follow each other.
@@ -181,7 +232,7 @@ impl Run {
         self.first..self.first.saturating_add(self.count)
     }
 
-    fn lock(self, kind: libc::c_int) -> libc::flock {
+    fn lock(self, first: i64, kind: libc::c_int) -> libc::flock {
         // SAFETY: a plain structure of numbers, for which zeros are values.
         #[expect(
             unsafe_code,
@@ -190,22 +241,10 @@ impl Run {
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = i16::try_from(kind).unwrap_or_default();
         lock.l_whence = i16::try_from(libc::SEEK_SET).unwrap_or_default();
-        lock.l_start = self.first.into();
+        lock.l_start = first.saturating_add(self.first.into());
         lock.l_len = self.count.into();
         lock
     }
-}
-
-fn set(file: &File, run: Run, kind: libc::c_int) -> io::Result<()> {
-    let mut lock = run.lock(kind);
-    fcntl(file, libc::F_OFD_SETLK, &mut lock)
-}
-
-/// Whether no other process holds any of a run.
-fn is_free(file: &File, run: Run) -> io::Result<bool> {
-    let mut lock = run.lock(libc::F_WRLCK);
-    fcntl(file, libc::F_OFD_GETLK, &mut lock)?;
-    Ok(libc::c_int::from(lock.l_type) == libc::F_UNLCK)
 }
 
 fn fcntl(file: &File, command: libc::c_int, lock: &mut libc::flock) -> io::Result<()> {
@@ -229,7 +268,7 @@ mod tests {
     #[test]
     fn a_cpu_is_held_until_its_last_holder_is_gone() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || NumberLocks::open(&folder.path().join(NAME)).unwrap().0;
+        let open = || NumberLocks::open(folder.path(), Numbered::Cpus).unwrap();
         let (mut one, mut other) = (open(), open());
         assert_eq!(one.take([0, 1, 2, 7]).unwrap(), set_of(&[]));
         assert_eq!(other.take([1, 3, 7]).unwrap(), set_of(&[1, 7]));
@@ -246,23 +285,33 @@ mod tests {
         assert_eq!(other.held(), &set_of(&[0, 1, 2, 3, 7]));
     }
 
+    /// A lock that is on a file is none any more once the file's owner has removed it.
     #[test]
-    fn no_user_can_write_the_file() {
-        use std::os::unix::fs::PermissionsExt;
+    fn what_can_be_removed_from_the_folder_is_no_lock() {
         let folder = tempfile::tempdir().unwrap();
-        NumberLocks::open(&folder.path().join(NAME)).unwrap();
-        let mode = folder.path().join(NAME).metadata().unwrap().permissions();
-        assert_eq!(mode.mode() & 0o777, 0o444);
+        let open = || NumberLocks::open(folder.path(), Numbered::Cpus).unwrap();
+        let mut own = open();
+        own.take([4]).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(open().take([4, 5]).unwrap(), set_of(&[4]));
     }
 
     #[test]
-    fn another_thing_in_the_place_of_the_file_is_passed_over_by_all() {
+    fn a_number_of_one_kind_is_none_of_another() {
         let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", folder.path().join(NAME)).unwrap();
-        let (mut one, passed_over) = NumberLocks::open(&folder.path().join(NAME)).unwrap();
-        assert_eq!(passed_over.len(), 1);
-        assert_eq!(one.take([4]).unwrap(), set_of(&[]));
-        let (mut other, _) = NumberLocks::open(&folder.path().join(NAME)).unwrap();
-        assert_eq!(other.take([4]).unwrap(), set_of(&[4]));
+        let kinds = [
+            Numbered::Cpus,
+            Numbered::Ports,
+            Numbered::Gpu("GPU-1"),
+            Numbered::Gpu("GPU-2"),
+        ];
+        let mut all: Vec<NumberLocks> = Vec::new();
+        for kind in kinds {
+            let mut locks = NumberLocks::open(folder.path(), kind).unwrap();
+            assert_eq!(locks.take([0]).unwrap(), set_of(&[]), "{kind:?}");
+            all.push(locks);
+        }
+        // As every version has it.
+        assert_eq!(Numbered::Gpu("GPU-1").first(), 6418814410522028755);
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn one_that_is_chosen_is_not_chosen_again_before_its_program_listens() {
         let folder = tempfile::tempdir().unwrap();
-        let locks = || NumberLocks::open(&folder.path().join("ports")).unwrap().0;
+        let locks = || NumberLocks::of_ports_in(folder.path());
         let mut own = ProgramPort::choose_by(Some(locks()), Ipv4Addr::LOCALHOST).unwrap();
         drop(own.take_listener());
         let mut others = locks();

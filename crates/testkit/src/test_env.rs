@@ -21,8 +21,6 @@ pub struct TestEnv {
     root: TempDir,
     yard: PathBuf,
     vars: BTreeMap<OsString, OsString>,
-    /// Uuids of pretended GPUs: their machine-wide locks go with the test.
-    gpus: Vec<String>,
     /// How long its processes may take to end when it is dropped.
     ends_within: Duration,
 }
@@ -95,7 +93,6 @@ impl TestEnv {
             root,
             yard,
             vars,
-            gpus: Vec::new(),
             ends_within: PATIENCE,
         }
     }
@@ -130,8 +127,7 @@ impl TestEnv {
     /// # Panics
     /// When the library that pretends can't be built: see [`crate::gpus_missing`].
     pub fn pretend_gpus(&mut self, names: &[&str]) -> Vec<String> {
-        self.gpus = crate::pretended_gpus::pretend(self, names);
-        self.gpus.clone()
+        crate::pretended_gpus::pretend(self, names)
     }
 
     /// Writes a file below the working folder, with the folders above it.
@@ -221,10 +217,6 @@ impl Drop for TestEnv {
         }
         let left = that_mention(self.root());
         end_all_that_mention(self.root());
-        for uuid in &self.gpus {
-            // There is none where no job asked for GPUs.
-            let _gone = fs::remove_file(sys::gpus::lock_file(uuid));
-        }
         if !left.is_empty() && !std::thread::panicking() {
             panic!("processes were left: {left:#?}\n{}", stopped.snapshot());
         }

@@ -19,7 +19,7 @@ pub(crate) struct CpuLocks {
     locks: Option<NumberLocks>,
     all: Arc<[u32]>,
     pub(super) barred: Barred,
-    /// What keeps CPUs from being locked, or stands where their file should.
+    /// What keeps CPUs from being locked.
     limits: Vec<String>,
 }
 
@@ -35,10 +35,7 @@ impl CpuLocks {
             return own;
         }
         match NumberLocks::of_cpus() {
-            Ok((locks, passed_over)) => {
-                own.locks = Some(locks);
-                own.limits = passed_over.iter().map(ToString::to_string).collect();
-            }
+            Ok(locks) => own.locks = Some(locks),
             Err(error) => own.give_up(&error),
         }
         for limit in &own.limits {

@@ -145,7 +145,6 @@ impl Owner {
                 "GPU {gpu} is in use by another engine of this machine: jobs wait for it"
             ));
         }
-        limits.extend(self.gpus.passed_over().iter().cloned());
         limits.extend(self.cpus.limits());
         if self.cluster.has_gpus() && !self.cluster.is_pretended() {
             let devices_known = !self.gpus.devices().is_empty();

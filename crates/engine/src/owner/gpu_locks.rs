@@ -8,7 +8,7 @@ use model::{GpuIndex, Timestamp};
 use sched::Event;
 use std::collections::{BTreeMap, BTreeSet};
 use sys::device_cgroup::DeviceNumber;
-use sys::gpus::{GpuLock, GpuLocking};
+use sys::gpus::GpuLock;
 
 /// How often to look whether a GPU that another process holds is free again.
 const LOOK_MS: i64 = 5000;
@@ -23,8 +23,6 @@ pub(crate) struct GpuLocks {
     devices: Vec<GpuDevice>,
     held: BTreeMap<GpuIndex, GpuLock>,
     pub(super) barred: Barred,
-    /// What stands where locks should, each said once.
-    passed_over: BTreeSet<String>,
 }
 
 impl GpuLocks {
@@ -57,23 +55,6 @@ impl GpuLocks {
         &self.devices
     }
 
-    /// What stands where locks should.
-    pub(crate) fn passed_over(&self) -> &BTreeSet<String> {
-        &self.passed_over
-    }
-
-    /// The lock; what was passed over goes to the log.
-    fn note<T>(&mut self, locking: GpuLocking<T>) -> T {
-        for error in &locking.passed_over {
-            let text = error.to_string();
-            if !self.passed_over.contains(&text) {
-                tracing::warn!("{text}");
-                self.passed_over.insert(text);
-            }
-        }
-        locking.lock
-    }
-
     /// What the locks of these GPUs are named for.
     pub(crate) fn uuids<'a>(&self, gpus: impl Iterator<Item = &'a GpuIndex>) -> Vec<String> {
         gpus.filter_map(|gpu| self.uuids.get(gpu).cloned())
@@ -97,9 +78,9 @@ impl Owner {
                 }
                 // The supervisors of our own job hold it.
                 let locked = if used.contains(&index) {
-                    sys::gpus::share(&uuid).map(|locking| Some(self.gpus.note(locking)))
+                    sys::gpus::share(&uuid).map(Some)
                 } else {
-                    sys::gpus::lock(&uuid).map(|locking| self.gpus.note(locking))
+                    sys::gpus::lock(&uuid)
                 };
                 match locked {
                     Ok(Some(lock)) => {
@@ -138,8 +119,7 @@ impl Owner {
             let Some(uuid) = self.gpus.uuids.get(&index) else {
                 continue;
             };
-            let locking = sys::gpus::share(uuid);
-            match locking.map(|locking| self.gpus.note(locking)) {
+            match sys::gpus::share(uuid) {
                 Ok(lock) => {
                     self.gpus.held.insert(index, lock);
                 }

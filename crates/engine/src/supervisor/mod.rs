@@ -305,7 +305,7 @@ fn enter_namespace(
 
 /// Holds the locks of the step's GPUs beside the engine, which may end before the step.
 fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
-    let share = |uuid: &String| match sys::gpus::share(uuid).map(|locking| locking.lock) {
+    let share = |uuid: &String| match sys::gpus::share(uuid) {
         Ok(lock) => Some(lock),
         Err(error) => {
             tracing::warn!(step = %spec.key(), "GPU {uuid} can't be locked: {error}");
@@ -320,7 +320,7 @@ fn share_cpus(spec: &StepSpec) -> Option<NumberLocks> {
     if spec.cpu_locks.is_empty() {
         return None;
     }
-    let shared = NumberLocks::of_cpus().and_then(|(mut locks, _)| {
+    let shared = NumberLocks::of_cpus().and_then(|mut locks| {
         locks.share(spec.cpu_locks.iter().copied())?;
         Ok(locks)
     });

@@ -1,6 +1,5 @@
 //! Whose processes hold locks on CPUs, as `/proc` tells it.
 
-use super::NAME;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -25,17 +24,17 @@ enum Known {
     Engine,
 }
 
-/// One process of each user that holds a lock on some of these CPUs in a folder's lock file; where none is
+/// One process of each user that holds a lock on some of these CPUs on a folder; where none is
 /// seen, those whose locks may not be seen.
 pub(super) fn of(folder: &Path, cpus: &BTreeSet<u32>) -> Vec<EngineProcess> {
-    let files = lock_files(folder);
+    let locked = file_id(folder);
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     // Of a user's processes the engine stands for its supervisors.
     let mut found: BTreeMap<(Known, u32), (bool, u32)> = BTreeMap::new();
     for pid in pids.filter(|pid| *pid != std::process::id()) {
         let is_supervisor = !is_engine(pid);
-        let known = match holds(pid, &files, cpus) {
+        let known = match holds(pid, locked, cpus) {
             Some(true) => Known::Locks,
             None if !is_supervisor => Known::Engine,
             Some(false) | None => continue,
@@ -65,15 +64,8 @@ fn file_id(path: &Path) -> Option<FileId> {
     Some((facts.dev(), facts.ino()))
 }
 
-/// The lock file, and the files that stand for it where something else has its name.
-fn lock_files(folder: &Path) -> BTreeSet<FileId> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let of_name = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
-    of_name.filter_map(|entry| file_id(&entry.path())).collect()
-}
-
 /// Whether a process has a lock on any of the CPUs; `None` where it may not be looked at.
-fn holds(pid: u32, files: &BTreeSet<FileId>, cpus: &BTreeSet<u32>) -> Option<bool> {
+fn holds(pid: u32, locked: Option<FileId>, cpus: &BTreeSet<u32>) -> Option<bool> {
     let entries = match fs::read_dir(format!("/proc/{pid}/fdinfo")) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
@@ -82,10 +74,10 @@ fn holds(pid: u32, files: &BTreeSet<FileId>, cpus: &BTreeSet<u32>) -> Option<boo
     let holds = entries.flatten().any(|entry| {
         let text = fs::read_to_string(entry.path()).unwrap_or_default();
         let mut locks = text.lines().filter_map(Locked::parse);
-        let has_cpu = locks.any(|lock| cpus.range(lock.first..=lock.last).next().is_some());
+        let has_cpu = locks.any(|lock| cpus.iter().any(|cpu| lock.has(*cpu)));
         // The device that stands beside the lock is not always what files there say of theirs.
         let file = Path::new("/proc").join(pid.to_string()).join("fd");
-        has_cpu && file_id(&file.join(entry.file_name())).is_some_and(|id| files.contains(&id))
+        has_cpu && locked.is_some() && file_id(&file.join(entry.file_name())) == locked
     });
     Some(holds)
 }
@@ -93,8 +85,8 @@ fn holds(pid: u32, files: &BTreeSet<FileId>, cpus: &BTreeSet<u32>) -> Option<boo
 /// A line of `/proc/PID/fdinfo/FD` about a lock.
 #[derive(Debug, PartialEq, Eq)]
 struct Locked {
-    first: u32,
-    last: u32,
+    first: u64,
+    last: u64,
 }
 
 impl Locked {
@@ -103,10 +95,14 @@ impl Locked {
         let mut words = line.strip_prefix("lock:")?.split_whitespace().skip(6);
         let first = words.next()?.parse().ok()?;
         let last = match words.next()? {
-            "EOF" => u32::MAX,
+            "EOF" => u64::MAX,
             last => last.parse().ok()?,
         };
         (first <= last).then_some(Locked { first, last })
+    }
+
+    fn has(&self, cpu: u32) -> bool {
+        (self.first..=self.last).contains(&u64::from(cpu))
     }
 }
 
@@ -125,11 +121,12 @@ fn is_engine(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{NumberLocks, Numbered};
     use super::*;
 
     #[test]
     fn locks_as_the_kernel_prints_them() {
-        let check = |line: &str, want: Option<(u32, u32)>| {
+        let check = |line: &str, want: Option<(u64, u64)>| {
             let found = Locked::parse(line);
             let found = found.map(|lock| (lock.first, lock.last));
             assert_eq!(found, want, "{line}");
@@ -140,7 +137,7 @@ mod tests {
         );
         check(
             "lock:\t1: POSIX  ADVISORY  WRITE 17 fd:01:9 0 EOF",
-            Some((0, u32::MAX)),
+            Some((0, u64::MAX)),
         );
         check("lock:\t1: FLOCK  ADVISORY  WRITE 17 fd:01:9", None);
         check("pos:\t0", None);
@@ -149,20 +146,17 @@ mod tests {
     #[test]
     fn a_process_that_holds_a_lock_is_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let mut locks = super::super::NumberLocks::open(&folder.path().join(NAME))
-            .unwrap()
-            .0;
+        let mut locks = NumberLocks::open(folder.path(), Numbered::Cpus).unwrap();
         locks.take([2, 3]).unwrap();
-        let files = lock_files(folder.path());
-        let own = |cpus: &[u32]| holds(std::process::id(), &files, &cpus.iter().copied().collect());
+        let of = |locked, cpus: &[u32]| {
+            holds(std::process::id(), locked, &cpus.iter().copied().collect())
+        };
+        let locked = file_id(folder.path());
+        let own = |cpus: &[u32]| of(locked, cpus);
         assert_eq!(own(&[1, 3]), Some(true));
         assert_eq!(own(&[1, 4]), Some(false));
-        // A file of another device with the same inode is another one.
-        let other = files.iter().map(|(device, inode)| (device + 1, *inode));
-        let cpus = BTreeSet::from([3]);
-        assert_eq!(
-            holds(std::process::id(), &other.collect(), &cpus),
-            Some(false)
-        );
+        // One of another device with the same inode is another one.
+        let other = locked.map(|(device, inode)| (device + 1, inode));
+        assert_eq!([of(other, &[3]), of(None, &[3])], [Some(false); 2]);
     }
 }
