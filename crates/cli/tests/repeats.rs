@@ -172,12 +172,13 @@ fn repeats_that_failed_wait_again_once_they_are_requeued() {
 
 /// By Slurm's own command, of which their folders have no word.
 #[test]
-fn repeats_that_slurm_requeued_are_not_removed() {
+fn runs_that_slurm_requeued_wait_again_and_are_not_removed() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let args = [
         "run", "-d", "--repeat", "2", "--name", "kept", "--", "false",
     ];
     env.yard(&args).success();
+    let _failed = env.yard(&["run", "--name", "one", "--", "false"]).code(1);
     let _failed = env.yard(&["wait", "kept"]).code(1);
     env.slurm("sbatch", &["--exclusive", "--wrap", "sleep 600"])
         .success();
@@ -185,7 +186,24 @@ fn repeats_that_slurm_requeued_are_not_removed() {
         let listed = env.slurm("squeue", &["-h", "-o", "%T"]).success();
         listed == "RUNNING\n"
     });
-    env.slurm("scontrol", &["requeue", "1_1"]).success();
+    let listed = |name: &str| {
+        let listed: Value = serde_json::from_str(&env.yard(&["ls", "--json"]).success()).unwrap();
+        let rows = listed["runs"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["name"] == name);
+        row.unwrap()["state"].as_str().unwrap().to_owned()
+    };
+    let states = || [listed("kept"), listed("one")];
+    assert_eq!(states(), ["failed", "failed"]);
+    let one = env.slurm("squeue", &["-h", "-t", "FAILED", "-n", "one", "-o", "%A"]);
+    let one = one.success().trim().to_owned();
+    env.slurm("scontrol", &["requeue", "1_1", &one]).success();
+    assert_eq!(states(), ["resuming", "resuming"]);
+    let shown = env.yard(&["show", "kept"]).success();
+    assert!(shown.contains("1 resuming, 1 failed"), "{shown}");
+    for name in ["kept", "one"] {
+        let left = env.yard(&["wait", name, "--timeout", "1s"]);
+        assert_eq!(left.status, 124, "{}", left.snapshot());
+    }
     let kept = folder(&env, "kept");
     let refused = env.yard(&["rm", "--yes", "kept"]);
     assert_ne!(refused.status, 0, "{}", refused.snapshot());

@@ -111,11 +111,17 @@ pub fn node_disks(places: &Places) -> Vec<PathBuf> {
 #[must_use]
 pub fn engines_asked(places: &Places) -> Vec<String> {
     let mut names = engine_names(places);
-    names.retain(|name| {
+    names.retain(|name| is_asked(places, name));
+    names
+}
+
+/// Whether a name is that of one of these.
+pub(crate) fn is_asked(places: &Places, name: &str) -> bool {
+    let is_there = || {
         let folder = EngineFolder::new(engine_dir(places, name));
         folder.socket().exists() || name == LOCAL && folder.store().exists()
-    });
-    names
+    };
+    is_engine(places, name) && is_there()
 }
 
 /// What an engine's cluster is to be.

@@ -1,6 +1,8 @@
 //! Runs of this user, as their folders and clusters tell of them.
 
+use crate::engines::is_asked;
 use crate::failure::{Failure, unusable};
+use crate::known_runs::places;
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
 use backend::{JobView, Transport, TransportError};
@@ -24,6 +26,8 @@ pub struct Run {
     pub asked_again: bool,
     /// Whether a person cancelled it.
     pub cancelled: bool,
+    /// Whether its cluster is an embedded engine that is asked whatever is listed: about one job more costs nothing.
+    pub on_engine: bool,
     /// Its starts, in order, with what their conductors wrote.
     pub starts: Vec<Start>,
     /// The array and the element that its first job is, where it is one of several repeats.
@@ -61,6 +65,7 @@ impl Run {
         let folder = RunFolder::at(&entry.folder);
         let path = entry.folder.clone();
         let file = |error: io::Error| unusable(&path)(error);
+        let on_engine = places().is_ok_and(|places| is_asked(&places, &entry.cluster));
         if !folder.links().is_dir() {
             return Ok(Run {
                 entry,
@@ -68,6 +73,7 @@ impl Run {
                 links: Vec::new(),
                 asked_again: false,
                 cancelled: false,
+                on_engine,
                 starts: Vec::new(),
                 element: None,
                 environment_jobs: Vec::new(),
@@ -101,6 +107,7 @@ impl Run {
             links,
             asked_again: folder.is_asked_again(),
             cancelled: folder.is_cancelled(),
+            on_engine,
             environment_jobs: folder.environment_jobs().into_iter().map(JobId).collect(),
             folder,
             starts,
@@ -247,6 +254,8 @@ impl Run {
         }
         match self.state(None) {
             RunState::Done { .. } => false,
+            // It may wait again, put there by Slurm's own commands, of which its files have no word.
+            RunState::Failed { .. } if self.on_engine => true,
             RunState::NotSubmitted | RunState::Refused { .. } | RunState::Failed { .. } => {
                 self.is_unanswered()
             }

@@ -97,6 +97,7 @@ fn run() -> Run {
         }],
         asked_again: true,
         cancelled: true,
+        on_engine: true,
         starts: vec![Start {
             attempt,
             events: vec![EventLine {

@@ -49,6 +49,7 @@ fn listed(id: &str, cluster: &str, state: RunState) -> Listed {
         links: Vec::new(),
         asked_again: false,
         cancelled: false,
+        on_engine: false,
         starts: vec![Start {
             attempt: Attempt {
                 job: 17,
