@@ -4,6 +4,7 @@ use crate::fork_server::ForkServerEvent;
 use crate::job_program::ProgramRun;
 use crate::supervisor_key::SupervisorKey;
 use api::{Answer, Call};
+use model::{JobId, RestartCount};
 use std::sync::mpsc;
 
 /// One message.
@@ -19,6 +20,8 @@ pub(crate) enum Message {
     ForkServerLost,
     /// A supervisor that a former engine started is gone.
     Gone(SupervisorKey),
+    /// What lost supervisors of a job's start left behind was ended.
+    OrphansEnded(JobId, RestartCount),
     /// A program before or after a job ended.
     ProgramEnded(ProgramRun, Result<(), String>),
     /// A client has shown its user what the store lost.

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// For so long processes that go on forking are looked for.
 const LONGEST: Duration = Duration::from_secs(5);
 /// One that was sent SIGKILL so long ago hangs in the kernel. It runs nothing of its own any more, and is not waited
-/// for: the engine does nothing else meanwhile.
+/// for: its job could not end.
 const LONGEST_DEATH: Duration = Duration::from_millis(250);
 
 /// What tells the processes that were started for a job's start.

@@ -290,7 +290,7 @@ fn open(
         last_busy: HashMap::new(),
         open_events,
         fork_server,
-        own,
+        own: Arc::new(own),
         messenger,
         sender,
         users: Arc::default(),

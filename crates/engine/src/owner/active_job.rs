@@ -1,6 +1,7 @@
 //! What a running job has: its steps and their supervisors.
 
 use super::job_programs::JobPrograms;
+use super::lost_supervisors::LostSupervisors;
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
 use crate::{RecordTag, SupervisorKey};
@@ -28,8 +29,8 @@ pub(crate) struct ActiveJob {
     pub(crate) met_memory: bool,
     /// What its ended steps used, as far as that was counted.
     pub(crate) usage: Option<Usage>,
-    /// Supervisors that were lost: processes may be left that none holds.
-    pub(crate) lost: Vec<SupervisorKey>,
+    /// Supervisors that were lost.
+    pub(crate) lost: LostSupervisors,
     /// Programs of the cluster before and after it.
     pub(crate) programs: JobPrograms,
 }
@@ -63,7 +64,7 @@ impl ActiveJob {
             timed_out: None,
             met_memory: false,
             usage: None,
-            lost: Vec::new(),
+            lost: LostSupervisors::default(),
             programs: JobPrograms::default(),
         }
     }

@@ -6,7 +6,6 @@ use super::adopted::untold;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::node_disks;
-use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
 use crate::record;
 use crate::spec::{Because, ExitFile, JobStop, SupervisorCall};
@@ -183,7 +182,7 @@ impl Owner {
     /// A supervisor was killed: to the job that is as if its node had failed.
     fn lost(&mut self, key: SupervisorKey, turn: &mut Turn) {
         if let Some(active) = self.running.get_mut(&key.job) {
-            active.lost.push(key);
+            active.lost.keys.push(key);
         }
         tracing::warn!(job = key.job.0, step = %key, "a supervisor was lost");
         self.node_failed_under(key.job, turn);
@@ -316,7 +315,9 @@ impl Owner {
         };
         let outcome = outcome::of_job(ending, over.outcome.clone(), over.status);
         let decided = ending.is_some();
-        if self.ends_after_programs(job, over.status, turn) {
+        let waits =
+            self.ends_after_orphans(job) || self.ends_after_programs(job, over.status, turn);
+        if waits {
             if !decided {
                 let ending = Ending::End(outcome);
                 self.state.apply(Event::Ending { job, ending });
@@ -346,9 +347,6 @@ impl Owner {
             outcome: outcome.clone(),
             usage: active.usage,
         });
-        if !active.lost.is_empty() {
-            self.kill_orphans(active);
-        }
         let (others, ending) = (self.led_by(job), ending.cloned());
         if let Some(active) = self.running.remove(&job) {
             self.forget_networks(job, active.restart);
@@ -412,36 +410,6 @@ impl Owner {
             self.emptied += 1;
             node_disks::empty(&place, node.as_str(), self.emptied);
         }
-    }
-
-    /// Ends what lost supervisors left behind: none of it may live when the job starts again.
-    fn kill_orphans(&self, active: &ActiveJob) {
-        let lost = active.lost.iter();
-        let look = |key: &SupervisorKey| match record::look(&self.folder, *key) {
-            Ok(found) => Some(found?.holder),
-            Err(error) => {
-                tracing::error!(step = %key, "what it left behind can't be told, and may live on: {error}");
-                None
-            }
-        };
-        let holders = lost.filter_map(look);
-        // Where its number is another's by now, so are the session and the group.
-        let gone = holders
-            .filter(|holder| holder.boot_id == sys::boot_id())
-            .filter(|holder| sys::process::start_time(holder.pid).is_none());
-        let job = active.job;
-        let killed = Orphans {
-            engine: self.folder.root(),
-            job,
-            restart: active.restart,
-            supervisors: gone.map(|holder| holder.pid).collect(),
-            own: &self.own,
-        }
-        .kill();
-        tracing::warn!(
-            job = job.0,
-            "{killed} processes left behind were sent SIGKILL"
-        );
     }
 
     /// When the time of a running job is over: at its limit, or as much later as its partition lets it run.

@@ -31,6 +31,7 @@ mod job_prolog;
 mod keep;
 mod launch;
 mod lost_networks;
+mod lost_supervisors;
 mod mail;
 mod missing_groups;
 mod node_events;
@@ -120,7 +121,7 @@ pub(crate) struct Owner {
     /// What running jobs have.
     pub(crate) running: BTreeMap<JobId, ActiveJob>,
     pub(crate) fork_server: ForkServer,
-    pub(crate) own: OwnProcesses,
+    pub(crate) own: Arc<OwnProcesses>,
     pub(crate) messenger: Messenger,
     /// For threads that wait for adopted supervisors.
     pub(crate) sender: mpsc::Sender<Message>,
@@ -254,6 +255,7 @@ impl Owner {
                 turn.told_once.push(Message::ProgramEnded(run, result));
             }
             Message::Gone(key) => self.adopted_gone(key, turn),
+            Message::OrphansEnded(job, restart) => self.orphans_ended(job, restart, turn),
             // Each turn looks for it.
             Message::NetworksLost => {}
             Message::ForkServerLost => return Some(Leaving::ForkServerLost),

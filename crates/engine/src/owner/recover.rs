@@ -169,6 +169,7 @@ impl Owner {
             {
                 self.stop_steps(job, turn);
             }
+            self.recall_lost(job);
             self.consider_end(job, turn);
         }
     }

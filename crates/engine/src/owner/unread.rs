@@ -116,6 +116,7 @@ impl Owner {
             Message::Disconnected(_)
             | Message::ForkServer(_)
             | Message::Gone(_)
+            | Message::OrphansEnded(..)
             | Message::ProgramEnded(..)
             | Message::NoticeShown
             | Message::NetworksLost => {
