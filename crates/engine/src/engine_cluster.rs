@@ -65,18 +65,6 @@ pub(crate) fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What was handed out before is true no more. Emptying it needs no room; where that fails too it goes, so that no one
-/// judges by it.
-fn take_back(folder: &EngineFolder) {
-    let path = folder.changed_cluster();
-    let mut options = File::options();
-    let emptied = options.write(true).create(true).truncate(true).mode(0o600);
-    let emptied = emptied.open(&path).map(|_| ());
-    if let Err(error) = emptied.or_else(|_| std::fs::remove_file(&path)) {
-        tracing::error!("{} is out of date: {error}", path.display());
-    }
-}
-
 /// The cluster of a file, with the members of the groups that its partitions name.
 fn built(file: &ClusterFile) -> Cluster {
     let mut cluster = Cluster::build(file, Trust::All);
@@ -255,9 +243,23 @@ impl EngineCluster {
         if let Err(error) = &done {
             let path = path.display();
             tracing::warn!("what the cluster is now could not be written to {path}: {error}");
-            take_back(folder);
         }
         done.is_ok()
+    }
+
+    /// Empties what was handed out, before the cluster becomes another one: whatever happens then, no client judges by what
+    /// is true no more. To empty it needs no room.
+    ///
+    /// # Errors
+    /// It can't be emptied: the cluster must stay as it is.
+    pub(crate) fn take_back(&self, folder: &EngineFolder) -> io::Result<()> {
+        if self.written.is_none() {
+            return Ok(());
+        }
+        let path = folder.changed_cluster();
+        let mut options = File::options();
+        let emptied = options.write(true).create(true).truncate(true).mode(0o600);
+        emptied.open(&path).map(drop)
     }
 
     /// What can't be so in its file and was not so in that of the former, both with what `sacctmgr` keeps.

@@ -244,6 +244,14 @@ fn open(
             (None, Some(accounting)) => cluster.with_accounting(&accounting),
             (None, None) => cluster,
         };
+        // The cluster's file may be another one by now.
+        if folder.changed_cluster().exists() {
+            let taken_back = cluster.take_back(folder);
+            taken_back.map_err(|error| StoreError::Failed {
+                path: folder.changed_cluster(),
+                what: error.to_string(),
+            })?;
+        }
         let is_handed_out = cluster.hand_out(folder);
         let (state, running, clock) = recover::read(&store, &cluster, now)?;
         let events = store.node_events(true)?;

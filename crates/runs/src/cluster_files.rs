@@ -2,13 +2,19 @@
 
 use crate::engines::{engine_dir, is_engine};
 use crate::failure::{Failure, FailureKind};
+use crate::follower::FILE_PAUSE;
 use crate::input_file;
 use backend::EngineFolder;
 use cluster_file::{ClusterFile, shipped};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 use sys::Places;
+
+/// What an engine writes it has written by then, or it can't.
+const LONGEST_WRITE: Duration = Duration::from_secs(1);
 
 /// A cluster file's text, before it is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,10 +164,7 @@ pub(crate) fn changed_of_engine(
         return None;
     }
     let path = EngineFolder::new(engine_dir(places, engine)).changed_cluster();
-    if !path.exists() {
-        return None;
-    }
-    let text = read_path(&path, Kind::Named).and_then(|text| {
+    let text = read_written(&path)?.and_then(|text| {
         if text.text.is_empty() {
             let what =
                 format!("what {engine} is since scontrol or sacctmgr changed it is not known");
@@ -179,6 +182,24 @@ pub(crate) fn changed_of_engine(
         })
     });
     Some(text)
+}
+
+/// Reads what an engine empties before it writes it anew, once that is written, and otherwise what it is after a while.
+fn read_written(path: &Path) -> Option<Result<ClusterText, Failure>> {
+    let begun = Instant::now();
+    loop {
+        if !path.exists() {
+            return None;
+        }
+        match read_path(path, Kind::Named) {
+            Ok(text) if text.text.is_empty() && begun.elapsed() < LONGEST_WRITE => {
+                thread::sleep(FILE_PAUSE);
+            }
+            // It was removed meanwhile.
+            Err(_) if !path.exists() => return None,
+            text => return Some(text),
+        }
+    }
 }
 
 /// Finds and reads a cluster file.

@@ -50,7 +50,10 @@ impl Owner {
             });
         }
         let changes = now.transactions(next, at, actor);
-        self.store.set_accounting(next, &changes).map_err(failed)?;
+        self.taken_back(at, |owner| {
+            let kept = owner.store.set_accounting(next, &changes);
+            kept.map_err(|error| store_refusal(&error))
+        })?;
         self.take_cluster(self.cluster.with_accounting(next), at);
         Ok(Answer::Done)
     }

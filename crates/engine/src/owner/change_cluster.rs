@@ -357,11 +357,33 @@ impl Owner {
         };
         let accounting = self.store.accounting().map_err(failed)?;
         let cluster = self.cluster.with_changes(changes, accounting.as_ref());
-        self.store
-            .set_cluster_changes(&cluster.changes)
-            .map_err(failed)?;
+        self.taken_back(at, |owner| {
+            owner
+                .store
+                .set_cluster_changes(&cluster.changes)
+                .map_err(failed)
+        })?;
         self.take_cluster(cluster, at);
         Ok(())
+    }
+
+    /// Keeps what makes the cluster another one, while what clients judge by is taken back.
+    pub(super) fn taken_back(
+        &mut self,
+        at: Timestamp,
+        keep: impl FnOnce(&mut Owner) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let taken_back = self.cluster.take_back(&self.folder);
+        taken_back.map_err(|error| {
+            let path = self.folder.changed_cluster();
+            let message = format!("{} can't be emptied: {error}", path.display());
+            Refusal::Store { message }
+        })?;
+        let kept = keep(self);
+        if kept.is_err() {
+            self.hand_out(at);
+        }
+        kept
     }
 
     /// Goes on with another cluster; what runs and waits stays.

@@ -230,17 +230,19 @@ impl Owner {
             let mistakes = said.join("\n");
             return Err(unchanged(mistakes));
         }
-        if path != own {
-            let written = sys::atomic::write_private(&own, text.as_bytes());
-            written.map_err(|error| unchanged(format!("{}: {error}", own.display())))?;
-        }
         let cluster = match kept {
             Some(accounting) => cluster.with_accounting(&accounting),
             None => cluster,
         };
-        // What was changed by hand stood over the former text.
-        let cleared = self.store.set_cluster_changes(&ClusterChanges::default());
-        cleared.map_err(|error| unchanged(error.to_string()))?;
+        self.taken_back(turn.now, |owner| {
+            if path != own {
+                let written = sys::atomic::write_private(&own, text.as_bytes());
+                written.map_err(|error| unchanged(format!("{}: {error}", own.display())))?;
+            }
+            // What was changed by hand stood over the former text.
+            let cleared = owner.store.set_cluster_changes(&ClusterChanges::default());
+            cleared.map_err(|error| unchanged(error.to_string()))
+        })?;
         let before = self.over_times();
         self.take_cluster(cluster, turn.now);
         self.tell_deadlines(&before, turn);
