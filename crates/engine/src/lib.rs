@@ -32,6 +32,7 @@ mod own_processes;
 mod owner;
 mod pinned;
 mod private;
+mod quick_forkers;
 pub mod record;
 mod record_tag;
 mod serve;

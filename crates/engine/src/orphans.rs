@@ -3,6 +3,7 @@
 
 use crate::SupervisorKey;
 use crate::own_processes::OwnProcesses;
+use crate::quick_forkers::kill_at_once;
 use crate::supervisor::group_owner;
 use model::{JobId, RestartCount, StepId};
 use std::collections::BTreeSet;
@@ -41,7 +42,8 @@ impl Orphans<'_> {
     pub(crate) fn kill(&self) -> usize {
         let mut killed = Killed::new(Instant::now());
         loop {
-            let found = self.find();
+            let mut found = self.find();
+            found.extend(kill_at_once(|known| self.find_quickly(known)));
             if found.is_empty() || killed.is_enough(&found, Instant::now()) {
                 if !found.is_empty() {
                     tracing::warn!(
@@ -66,6 +68,16 @@ impl Orphans<'_> {
             |pid: &u32| self.is_in_session(*pid) || self.is_named(*pid) || self.is_in_group(*pid);
         let all = process::all().filter(is_one);
         all.filter(|pid| !self.own.has(*pid)).collect()
+    }
+
+    /// In a short look: what is in the groups of the lost supervisors, and what came to the first process, which inherits
+    /// what has lost its parents.
+    fn find_quickly(&self, known: &BTreeSet<u32>) -> Vec<u32> {
+        let mut found = control_group::processes_in(|name| self.owns(name));
+        let inherited = process::listed_children(1).unwrap_or_default();
+        found.extend(inherited.into_iter().filter(|pid| self.is_named(*pid)));
+        found.retain(|pid| !known.contains(pid) && !self.own.has(*pid));
+        found
     }
 
     fn is_in_session(&self, pid: u32) -> bool {

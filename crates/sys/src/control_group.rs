@@ -4,7 +4,7 @@ mod places;
 
 use places::own_group;
 pub use places::{Version, remember_mounts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -231,6 +231,25 @@ pub fn leave(is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The processes of the groups beside those that this process would make, and in such, that are `are_ours`.
+#[must_use]
+pub fn processes_in(are_ours: impl Fn(&str) -> bool) -> Vec<u32> {
+    let mut found = BTreeSet::new();
+    for controller in CONTROLLERS {
+        let Some((own, _version)) = own_group(controller) else {
+            continue;
+        };
+        let beside: Vec<PathBuf> = folders_in(&own).collect();
+        let inside = beside.iter().flat_map(|folder| folders_in(folder));
+        let all = beside.iter().cloned().chain(inside);
+        for folder in all.filter(|folder| is_named(folder, &are_ours)) {
+            let text = fs::read_to_string(folder.join(PROCESSES)).unwrap_or_default();
+            found.extend(text.lines().filter_map(|pid| pid.parse::<u32>().ok()));
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// Removes the groups beside those that this process would make, and in such, which `are_left`: no process is in

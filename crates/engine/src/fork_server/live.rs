@@ -6,6 +6,7 @@ use super::order::Order;
 use crate::SupervisorKey;
 use crate::orphans;
 use crate::own_processes::OwnProcesses;
+use crate::quick_forkers::kill_at_once;
 use crate::stopped::{self, LONGEST_STOP};
 use api::EngineFolder;
 use std::io::{self, ErrorKind, Read, Write};
@@ -164,15 +165,26 @@ impl Live {
         };
         // Whatever is below this process is of a step, but supervisors and what they hold, and
         // engines, which serve other jobs.
-        let mut orphans = process::descendants_where(std::process::id(), &|pid| {
-            !self.pool.has(pid) && !self.own.has(pid)
-        });
-        orphans.extend(self.left_in_namespaces());
+        let is_orphan = |pid: u32| !self.pool.has(pid) && !self.own.has(pid);
+        let own = std::process::id();
+        let mut orphans = process::descendants_where(own, &is_orphan);
+        let keepers = self.keepers();
+        let inside = process::descendants_of_all(&keepers, &|_| true);
+        orphans.extend(inside.into_iter().filter(|pid| self.is_left(*pid)));
         for orphan in &orphans {
             // Gone in between is as good.
             let _gone = process::signal(*orphan, SIGKILL);
         }
-        if orphans.is_empty() || since.elapsed() > LONGEST_REAPING {
+        let come = kill_at_once(|known| {
+            let listed = |pid| process::listed_children(pid).unwrap_or_default();
+            let here = listed(own).into_iter().filter(|pid| is_orphan(*pid));
+            let inside = keepers.iter().flat_map(|keeper| listed(*keeper));
+            let all = here.chain(inside.filter(|pid| self.is_left(*pid)));
+            all.filter(|pid| !known.contains(pid) && !orphans.contains(pid))
+                .collect()
+        });
+        let are_gone = orphans.is_empty() && come.is_empty();
+        if are_gone || since.elapsed() > LONGEST_REAPING {
             self.reaping_since = None;
             for key in std::mem::take(&mut self.lost) {
                 self.tell(&ForkServerEvent::Ended { key, exit: None });
@@ -180,17 +192,17 @@ impl Live {
         }
     }
 
-    /// What tasks of lost supervisors left in the PID namespace of a job that has other steps there: those
-    /// keep it.
-    fn left_in_namespaces(&self) -> Vec<u32> {
+    /// Processes that keep the PID namespaces of jobs which have other steps there.
+    fn keepers(&self) -> Vec<u32> {
         let mut keepers = process::children(std::process::id());
         keepers.retain(|pid| self.own.has(*pid) && !self.pool.has(*pid));
-        let inside = process::descendants_of_all(&keepers, &|_| true).into_iter();
-        let is_left = |pid: &u32| {
-            let mut lost = self.lost.iter();
-            lost.any(|key| orphans::is_of_step(*pid, &self.folder, *key))
-        };
-        inside.filter(is_left).collect()
+        keepers
+    }
+
+    /// Whether a process of such a namespace is what a task of a lost supervisor left there.
+    fn is_left(&self, pid: u32) -> bool {
+        let mut lost = self.lost.iter();
+        lost.any(|key| orphans::is_of_step(pid, &self.folder, *key))
     }
 
     /// Tells the engine, waiting for it where its socket is full. That it is gone shows at the

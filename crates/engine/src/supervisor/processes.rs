@@ -2,17 +2,13 @@
 //! namespace of their job.
 
 use crate::own_processes::OwnProcesses;
+use crate::quick_forkers::kill_at_once;
 use std::collections::BTreeSet;
 use std::io;
 use sys::process;
 use sys::signals::SIGKILL;
 
 const SIGSTOP: i32 = 19;
-
-/// So many orphans are killed before they are reaped.
-const MOST_ORPHANS: usize = 200;
-/// So often no other one came: it seems that none will.
-const QUIET: u32 = 3;
 
 /// By what a step's processes are known.
 pub(super) struct StepProcesses<'a> {
@@ -51,21 +47,10 @@ impl<'a> StepProcesses<'a> {
         }
     }
 
-    /// Kills every process of the step. What forks and ends over and over is gone before a look at all processes comes
-    /// to its end, and another one is there: it comes to this process each time, and what came is killed at once.
+    /// Kills every process of the step. What forks and ends over and over comes to this process each time.
     pub(super) fn kill_all(&self) {
         self.signal_all(SIGKILL);
-        let mut killed = BTreeSet::new();
-        let mut quiet = 0;
-        // What was killed stays in the list until it is reaped, and makes it long.
-        while quiet < QUIET && killed.len() < MOST_ORPHANS {
-            let new = self.orphans(&killed);
-            quiet = if new.is_empty() { quiet + 1 } else { 0 };
-            for pid in new {
-                send(pid, SIGKILL);
-                killed.insert(pid);
-            }
-        }
+        kill_at_once(|known| self.orphans(known));
     }
 
     /// Whether none is left, as far as can be seen; `has_children`: this process has some, as `wait` said just now.

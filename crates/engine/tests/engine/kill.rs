@@ -21,6 +21,10 @@ pub const TESTS: &[Test] = &[
         "kill::a_lost_supervisor_requeues",
         a_lost_supervisor_requeues,
     ),
+    (
+        "kill::what_forks_and_ends_over_and_over_ends_with_its_supervisor",
+        forks_and_ends_over_and_over,
+    ),
     ("kill::stopped_jobs_go_on", stopped_jobs_go_on),
     (
         "kill::a_program_called_like_the_engine_ends_with_its_job",
@@ -168,6 +172,31 @@ fn a_lost_supervisor_requeues() {
         .unwrap();
     until("what the lost one left behind is gone", || {
         sys::process::start_time(first).is_none()
+    });
+}
+
+/// It was gone before a look at all processes came to its end, each time.
+fn forks_and_ends_over_and_over() {
+    let house = House::new();
+    let mut client = house.client();
+    let chain = "echo >> beats; sleep 0.001; sh chain &";
+    std::fs::write(house.work().join("chain"), chain).unwrap();
+    let job = house.submit(
+        &mut client,
+        "[ -n \"$SLURM_RESTART_COUNT\" ] || { setsid sh chain & exec sleep 600; }",
+    );
+    until("it runs", || is_there(&house.work(), "beats"));
+    let holder = engine::record::read(&house.record(job))
+        .unwrap()
+        .unwrap()
+        .holder;
+    sys::process::signal(holder.pid, 9).unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    let length = || house.text("beats").len();
+    until("no other one comes", || {
+        let before = length();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        length() == before
     });
 }
 
