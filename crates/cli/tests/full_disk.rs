@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use testkit::{FailingDisk, TestEnv, skip, wait_until};
 
 /// A small disk where the runs of the project `work` lie, if this user may mount one.
@@ -374,6 +375,76 @@ fn a_changed_cluster_that_can_not_be_written_is_not_taken_for_the_former() {
         said.status == 3 && said.stdout.contains("PartitionTimeLimit")
     });
     env.yard(&["engine", "stop", "lab"]).success();
+}
+
+/// What can't be taken back is not changed.
+#[test]
+fn a_cluster_whose_document_can_not_be_emptied_stays_as_it_is() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "lab.toml",
+        "[nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\n\
+         [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1:00:00\"\n",
+    );
+    let _engine = start_engine_with(&env, "lab --cluster lab.toml");
+    let hosts = children(&env.trainyard_home().join("state"));
+    let document = hosts[0].join("lab/cluster.now.toml");
+    let update = |time: &str| {
+        let mut command = env.command(&["slurm", "scontrol", "update", "PartitionName=main"]);
+        command.arg(format!("MaxTime={time}"));
+        let done = command.env("TRAINYARD_ENGINE", "lab").output();
+        done.expect("it runs").status.success()
+    };
+    env.write("job.sh", "#!/bin/sh\n#SBATCH --time=3:00:00\ntrue\n");
+    let takes_the_job = || {
+        let said = env.yard(&["plan", "job.sh", "--on", "lab"]);
+        said.status == 0
+    };
+    assert!(update("9:00:00") && takes_the_job());
+    // What is opened for writing there is no file.
+    fs::rename(&document, document.with_extension("kept")).expect("it is there");
+    fs::create_dir(&document).expect("it was moved");
+    assert!(!update("30:00"));
+    fs::remove_dir(&document).expect("it is empty");
+    fs::rename(document.with_extension("kept"), &document).expect("it was moved");
+    assert!(takes_the_job());
+    assert!(update("30:00") && !takes_the_job());
+    env.yard(&["engine", "stop", "lab"]).success();
+}
+
+/// In Slurm it is lost without a word.
+#[test]
+fn output_of_a_step_that_a_full_disk_does_not_take_is_said_to_be_lost() {
+    let test = "output_of_a_step_that_a_full_disk_does_not_take_is_said_to_be_lost";
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    // Before the engine starts: one that was there before does not see the disk.
+    let disk = match FailingDisk::new(&env.work().join("small"), 1) {
+        Ok(disk) => disk,
+        Err(error) => return skip(test, &format!("no small disk can be mounted ({error})")),
+    };
+    disk.fill().expect("it can be filled");
+    let srun = |options: &[&str], out: Stdio| {
+        let words = ["slurm", "srun", "-n2"];
+        let command = ["sh", "-c", "seq 9; seq 9; exit 0"];
+        let mut srun = env.command(&[&words[..], options, &command].concat());
+        let done = srun.stdout(out).output().expect("it runs");
+        let said = String::from_utf8(done.stderr).expect("a text");
+        assert!(done.status.success(), "{said}");
+        said
+    };
+    let full = fs::File::options().write(true).open("/dev/full");
+    let said = srun(&[], full.expect("a device of Linux").into());
+    assert_eq!(
+        said,
+        "srun: error: output of the step is lost, it can't be written: No space left on device\n"
+    );
+    let said = srun(&["--label", "--output=small/out"], Stdio::piped());
+    for rank in 0..2 {
+        let lost = format!(
+            "slurmstepd: error: task {rank}: lines of its output are lost: No space left on device\n"
+        );
+        assert_eq!(said.matches(&lost).count(), 1, "{said}");
+    }
 }
 
 /// Nothing of it ran: it failed for what passes.

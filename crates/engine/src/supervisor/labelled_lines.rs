@@ -2,7 +2,7 @@
 
 use model::{LabelWidth, PartialLine};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// A file that gets a task's lines, whole and behind its rank.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct LabelledLines<W = File> {
     rank: u32,
     width: LabelWidth,
     partial: PartialLine,
-    /// The file took no more, which was said.
+    /// It took no more, of which the caller was told.
     is_full: bool,
 }
 
@@ -27,33 +27,39 @@ impl<W: Write> LabelledLines<W> {
     }
 
     /// Writes the lines that are whole; the rest waits for its end.
-    pub(super) fn write(&mut self, bytes: &[u8]) {
+    ///
+    /// # Errors
+    /// The file takes none (a full disk): they are lost. Said once; the task goes on, as one does that writes there by
+    /// itself and doesn't look.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let whole = self.partial.whole_with(bytes);
-        if !whole.is_empty() {
-            self.put(&whole);
-        }
+        self.put(&whole)
     }
 
     /// The task's end of the stream is closed: a last line without an end gets one.
-    pub(super) fn end(&mut self) {
+    ///
+    /// # Errors
+    /// As [`LabelledLines::write`].
+    pub(super) fn end(&mut self) -> io::Result<()> {
         let mut last = self.partial.take();
         if !last.is_empty() {
             last.push(b'\n');
-            self.put(&last);
         }
+        self.put(&last)
     }
 
-    /// At once, so that lines of tasks that share the file stay whole. Where the file takes none (a full disk) the task
-    /// goes on, as one does that writes there by itself and doesn't look.
-    fn put(&mut self, lines: &[u8]) {
+    /// At once, so that lines of tasks that share the file stay whole.
+    fn put(&mut self, lines: &[u8]) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         let labelled = self.width.labelled(self.rank, lines);
         match self.to.write_all(&labelled) {
-            Ok(()) => self.is_full = false,
             Err(error) if !self.is_full => {
                 self.is_full = true;
-                tracing::warn!("lines of a task with labels are lost: {error}");
+                Err(error)
             }
-            Err(_) => {}
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 }
@@ -66,9 +72,9 @@ mod tests {
     fn check(rank: u32, tasks: u32, writes: &[&str], want: &str) {
         let mut lines = LabelledLines::new(Vec::new(), rank, LabelWidth::of(tasks));
         for text in writes {
-            lines.write(text.as_bytes());
+            lines.write(text.as_bytes()).unwrap();
         }
-        lines.end();
+        lines.end().unwrap();
         assert_eq!(String::from_utf8_lossy(&lines.to), want);
     }
 
@@ -79,5 +85,30 @@ mod tests {
         check(3, 4, &[], "");
         let long = "x".repeat(64 * 1024 + 1);
         check(0, 1, &[&long, "y\n"], &format!("0: {long}0: y\n"));
+    }
+
+    /// A disk that is full from the second write on.
+    struct Full(usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += 1;
+            if self.0 > 1 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn that_lines_are_lost_is_said_once() {
+        let mut lines = LabelledLines::new(Full(0), 0, LabelWidth::of(1));
+        let said = ["a\n", "b\nc", "d\n"].map(|text| lines.write(text.as_bytes()).is_err());
+        assert_eq!(said, [false, true, false]);
+        lines.end().unwrap();
     }
 }

@@ -7,6 +7,8 @@ mod input;
 
 use self::input::Sink;
 use super::labelled_lines::LabelledLines;
+use super::launch::say;
+use super::task_files::words;
 use crate::spec::StepSpec;
 use api::step_io::{
     FrameReader, FromSupervisor, StepFrame, StepHeader, TaskStream, ToSupervisor, encode_output,
@@ -292,9 +294,7 @@ impl Relay {
                 Look::Some if reads < MOST_READS => reads += 1,
                 // Empty, and held open by a process that is not of this step, or it writes without an end.
                 Look::Some | Look::None => {
-                    if let Some(lines) = &mut self.sources[place].labelled {
-                        lines.end();
-                    }
+                    self.end_lines(place);
                     (place, reads) = (place + 1, 0);
                 }
             }
@@ -345,15 +345,14 @@ impl Relay {
             Ok(length) if length > 0 => length,
             Err(error) if is_temporary(&error) => return Look::None,
             Ok(_) | Err(_) => {
-                if let Some(lines) = &mut source.labelled {
-                    lines.end();
-                }
+                self.end_lines(place);
                 return Look::End;
             }
         };
         let bytes = &chunk[..length];
+        let mut lost = None;
         match &mut source.labelled {
-            Some(lines) => lines.write(bytes),
+            Some(lines) => lost = lines.write(bytes).err(),
             None if self.broken => return Look::Some,
             None => encode_output(&mut self.out, source.rank, source.stream, bytes),
         }
@@ -362,7 +361,30 @@ impl Relay {
             end.extend_from_slice(bytes);
             end.drain(..end.len().saturating_sub(END_LENGTH));
         }
+        let rank = source.rank;
+        if let Some(error) = lost {
+            self.say_lost(rank, &error);
+        }
         Look::Some
+    }
+
+    /// Nothing more comes from a source.
+    fn end_lines(&mut self, place: usize) {
+        let source = &mut self.sources[place];
+        let (rank, lines) = (source.rank, source.labelled.as_mut());
+        if let Some(Err(error)) = lines.map(LabelledLines::end) {
+            self.say_lost(rank, &error);
+        }
+    }
+
+    /// Lines with labels could not be written to their file.
+    fn say_lost(&mut self, rank: u32, error: &io::Error) {
+        let text = format!(
+            "task {rank}: lines of its output are lost: {}",
+            words(error)
+        );
+        tracing::warn!("{text}");
+        say(&text, Some(self), None);
     }
 
     fn read_stream(&mut self, wishes: &mut Vec<Wish>) {

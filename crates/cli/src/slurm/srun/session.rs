@@ -19,7 +19,7 @@ use api::step_io::{
 };
 use model::{KILL_WAIT, StepRecord, StepState, WaitStatus};
 use std::collections::HashSet;
-use std::io::{IsTerminal, Stderr, Stdin, Stdout};
+use std::io::{self, IsTerminal, Stderr, Stdin, Stdout};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use sys::terminal::Raw;
@@ -60,6 +60,8 @@ pub struct Session<'a> {
     untold: Vec<u32>,
     first_end: Option<Instant>,
     aborted: bool,
+    /// Output was lost, which was said.
+    told_loss: bool,
     /// That it is being ended is to be said once a supervisor calls.
     untold_abort: bool,
     /// It was ended from outside, which its supervisors said.
@@ -110,6 +112,7 @@ impl<'a> Session<'a> {
             untold: Vec::new(),
             first_end: None,
             aborted: false,
+            told_loss: false,
             untold_abort: false,
             is_cancelled: false,
             by_bad_exit: false,
@@ -304,10 +307,8 @@ impl<'a> Session<'a> {
                 stream,
                 bytes,
             } => {
-                if self.output.write(rank, stream, &bytes).is_err() && !self.aborted {
-                    // Nobody reads what the step writes: `srun yes | head`.
-                    self.abort(&ToSupervisor::End);
-                }
+                let written = self.output.write(rank, stream, &bytes);
+                self.note_written(written);
             }
             FromSupervisor::Taken(bytes) => {
                 self.nodes.taken(node, bytes);
@@ -412,6 +413,25 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// What tasks wrote was passed on, or could not be. Where a disk takes none for now, as a full one, the step goes on, as in
+    /// Slurm.
+    fn note_written(&mut self, written: io::Result<()>) {
+        match written {
+            Ok(()) => {}
+            Err(error) if sys::disk_errors::may_pass(&error) => {
+                if !std::mem::replace(&mut self.told_loss, true) {
+                    let why = crate::slurm::system_words(&error);
+                    self.say(&format!(
+                        "srun: error: output of the step is lost, it can't be written: {why}"
+                    ));
+                }
+            }
+            // Nobody reads what the step writes: `srun yes | head`.
+            Err(_) if !self.aborted => self.abort(&ToSupervisor::End),
+            Err(_) => {}
+        }
+    }
+
     fn tell_ends(&mut self) {
         if self.untold.is_empty() {
             return;
@@ -419,7 +439,8 @@ impl<'a> Session<'a> {
         let mut ranks = std::mem::take(&mut self.untold);
         ranks.sort_unstable();
         for rank in &ranks {
-            let _ = self.output.end(*rank);
+            let written = self.output.end(*rank);
+            self.note_written(written);
         }
         for line in self.ends.complaints(&ranks) {
             self.say(&line);
