@@ -85,6 +85,15 @@ impl MemoryCgroup {
         self.own.entrance()
     }
 
+    /// Whether a process is bounded by it: it is in it, or in a group inside, or gone.
+    #[must_use]
+    pub fn bounds(&self, pid: u32) -> bool {
+        let name = self.own.folder.file_name().unwrap_or_default();
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup"));
+        groups.is_err()
+            || groups.is_ok_and(|groups| is_in(&groups, self.own.version, &name.to_string_lossy()))
+    }
+
     /// How many processes the kernel killed because the bound was met.
     #[must_use]
     pub fn kills(&self) -> u64 {
@@ -123,6 +132,21 @@ impl MemoryCgroup {
         let around = self.around.as_ref()?;
         peak(&around.folder, around.version)
     }
+}
+
+/// Whether a process whose `/proc/PID/cgroup` says so is in a group of that name of the memory controller, or in one inside.
+fn is_in(groups: &str, version: Version, name: &str) -> bool {
+    groups.lines().any(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            return false;
+        };
+        let is_memory = match version {
+            Version::One => controllers.split(',').any(|one| one == "memory"),
+            Version::Two => controllers.is_empty(),
+        };
+        is_memory && path.split('/').any(|part| part == name)
+    })
 }
 
 /// The file of the bound.
@@ -165,5 +189,22 @@ mod tests {
         assert_eq!(count_in(one, "oom_kill"), 2);
         assert_eq!([count_in(two, "oom_kill"), count_in(two, "oom")], [1, 3]);
         assert_eq!(count_in("", "oom_kill"), 0);
+    }
+
+    #[test]
+    fn a_group_of_another_controller_bounds_no_memory() {
+        let check = |groups: &str, version: Version, want: bool| {
+            assert_eq!(is_in(groups, version, "yard-7"), want, "{groups}");
+        };
+        check("4:memory:/a/yard-7\n3:cpuset:/\n", Version::One, true);
+        check("4:cpu,memory:/yard-7/inside\n", Version::One, true);
+        check(
+            "4:memory:/\n3:cpuset:/yard-7\n0::/yard-7\n",
+            Version::One,
+            false,
+        );
+        check("4:memory:/yard-77\n", Version::One, false);
+        check("0::/a/yard-7/inside\n", Version::Two, true);
+        check("0::/a\n", Version::Two, false);
     }
 }

@@ -11,13 +11,16 @@ use sys::memory_cgroup::MemoryCgroup;
 
 /// How often processes are looked at that no control group bounds.
 const LOOK: Duration = Duration::from_millis(500);
+/// The same of those that one bounds, as long as they stay in it.
+const LOOK_OUTSIDE: Duration = Duration::from_secs(2);
 
 /// A step's bound.
 pub(super) enum MemoryLimit {
     /// None was asked for.
     None,
-    /// The kernel keeps it, and kills the process that would go beyond it.
-    Kernel(MemoryCgroup),
+    /// The kernel keeps it, and kills the process that would go beyond it. Processes that can leave their group, as those
+    /// of root can, are looked at where one has.
+    Kernel(MemoryCgroup, Option<Watched>),
     /// The processes are looked at.
     Watched(Watched),
 }
@@ -73,20 +76,19 @@ impl MemoryLimit {
             None => MemoryCgroup::make(&name, bytes),
         };
         match made {
-            Ok(group) => MemoryLimit::Kernel(group),
+            Ok(group) => {
+                // Who made the group can move processes out of it.
+                let can_leave = spec.uid == sys::process::user();
+                MemoryLimit::Kernel(group, can_leave.then(|| Watched::new(bytes, None)))
+            }
             Err(error) => {
                 tracing::debug!(step = %spec.key(), "no memory control group: {error}");
-                MemoryLimit::Watched(Watched {
+                let job = together.map(|bytes| WatchedJob {
+                    memory: JobMemory::of(spec),
                     bytes,
                     peak: 0,
-                    job: together.map(|bytes| WatchedJob {
-                        memory: JobMemory::of(spec),
-                        bytes,
-                        peak: 0,
-                    }),
-                    next: Instant::now(),
-                    exceeded: None,
-                })
+                });
+                MemoryLimit::Watched(Watched::new(bytes, job))
             }
         }
     }
@@ -94,32 +96,95 @@ impl MemoryLimit {
     /// The file by which a task enters its group.
     pub(super) fn entrance(&self) -> Option<PathBuf> {
         match self {
-            MemoryLimit::Kernel(group) => Some(group.entrance()),
+            MemoryLimit::Kernel(group, _) => Some(group.entrance()),
             MemoryLimit::None | MemoryLimit::Watched(_) => None,
+        }
+    }
+
+    fn watched(&self) -> Option<&Watched> {
+        match self {
+            MemoryLimit::Watched(watched) | MemoryLimit::Kernel(_, Some(watched)) => Some(watched),
+            MemoryLimit::None | MemoryLimit::Kernel(_, None) => None,
         }
     }
 
     /// How long until the processes are to be looked at.
     pub(super) fn next_look(&self) -> Option<Duration> {
-        match self {
-            MemoryLimit::Watched(watched) if watched.exceeded.is_none() => {
-                Some(watched.next.saturating_duration_since(Instant::now()))
-            }
-            MemoryLimit::None | MemoryLimit::Kernel(_) | MemoryLimit::Watched(_) => None,
-        }
+        let watched = self.watched().filter(|it| it.exceeded.is_none())?;
+        Some(watched.next.saturating_duration_since(Instant::now()))
     }
 
     /// Looks at the processes where it is time; that they hold too much, once.
     pub(super) fn exceeded(&mut self, processes: &StepProcesses<'_>) -> Option<Excess> {
-        let MemoryLimit::Watched(watched) = self else {
-            return None;
+        let (watched, group) = match self {
+            MemoryLimit::Watched(watched) => (watched, None),
+            MemoryLimit::Kernel(group, Some(watched)) => (watched, Some(group)),
+            MemoryLimit::None | MemoryLimit::Kernel(_, None) => return None,
         };
         if watched.exceeded.is_some() || watched.next > Instant::now() {
             return None;
         }
-        watched.next = Instant::now() + LOOK;
-        let held = sys::process::memory_of(&processes.list(), watched.bytes);
-        watched.peak = watched.peak.max(held);
+        watched.next = Instant::now() + group.as_ref().map_or(LOOK, |_| LOOK_OUTSIDE);
+        let all = processes.list();
+        if group.is_some_and(|group| all.iter().all(|pid| group.bounds(*pid))) {
+            return None;
+        }
+        watched.look(&all)
+    }
+
+    /// How many processes were killed by the kernel for it so far.
+    pub(super) fn kills(&self) -> u64 {
+        match self {
+            MemoryLimit::Kernel(group, _) => group.kills(),
+            MemoryLimit::None | MemoryLimit::Watched(_) => 0,
+        }
+    }
+
+    /// For whose bound a process was ended.
+    pub(super) fn met(&self) -> Option<Bound> {
+        let seen = self.watched().and_then(|watched| watched.exceeded);
+        seen.or_else(|| match self {
+            MemoryLimit::Kernel(group, _) if group.kills() == 0 => None,
+            MemoryLimit::Kernel(group, _) if group.was_met_around() => Some(Bound::Job),
+            MemoryLimit::Kernel(..) => Some(Bound::Step),
+            MemoryLimit::None | MemoryLimit::Watched(_) => None,
+        })
+    }
+
+    /// Most bytes that all of the job's processes held on the node at once.
+    pub(super) fn peak_of_job(&self) -> u64 {
+        match self {
+            MemoryLimit::None => 0,
+            MemoryLimit::Kernel(group, _) => group.peak_around().unwrap_or(0),
+            MemoryLimit::Watched(watched) => watched.job.as_ref().map_or(0, |job| job.peak),
+        }
+    }
+
+    /// Most bytes that the processes held at once.
+    pub(super) fn peak(&self) -> u64 {
+        let seen = self.watched().map_or(0, |watched| watched.peak);
+        match self {
+            MemoryLimit::Kernel(group, _) => group.peak().unwrap_or(0).max(seen),
+            MemoryLimit::None | MemoryLimit::Watched(_) => seen,
+        }
+    }
+}
+
+impl Watched {
+    fn new(bytes: u64, job: Option<WatchedJob>) -> Watched {
+        Watched {
+            bytes,
+            peak: 0,
+            job,
+            next: Instant::now(),
+            exceeded: None,
+        }
+    }
+
+    /// What these processes hold, and whether that is too much.
+    fn look(&mut self, processes: &[u32]) -> Option<Excess> {
+        let held = sys::process::memory_of(processes, self.bytes);
+        self.peak = self.peak.max(held);
         let excess = |bound, held, allowed| {
             (held > allowed).then_some(Excess {
                 bound,
@@ -127,51 +192,14 @@ impl MemoryLimit {
                 allowed,
             })
         };
-        let of_job = watched.job.as_mut().and_then(|job| {
+        let of_job = self.job.as_mut().and_then(|job| {
             let together = held.saturating_add(job.memory.exchange(held));
             job.peak = job.peak.max(together);
             excess(Bound::Job, together, job.bytes)
         });
-        let seen = excess(Bound::Step, held, watched.bytes).or(of_job);
-        watched.exceeded = seen.map(|seen| seen.bound);
+        let seen = excess(Bound::Step, held, self.bytes).or(of_job);
+        self.exceeded = seen.map(|seen| seen.bound);
         seen
-    }
-
-    /// How many processes were killed by the kernel for it so far.
-    pub(super) fn kills(&self) -> u64 {
-        match self {
-            MemoryLimit::Kernel(group) => group.kills(),
-            MemoryLimit::None | MemoryLimit::Watched(_) => 0,
-        }
-    }
-
-    /// For whose bound a process was ended.
-    pub(super) fn met(&self) -> Option<Bound> {
-        match self {
-            MemoryLimit::None => None,
-            MemoryLimit::Kernel(group) if group.kills() == 0 => None,
-            MemoryLimit::Kernel(group) if group.was_met_around() => Some(Bound::Job),
-            MemoryLimit::Kernel(_) => Some(Bound::Step),
-            MemoryLimit::Watched(watched) => watched.exceeded,
-        }
-    }
-
-    /// Most bytes that all of the job's processes held on the node at once.
-    pub(super) fn peak_of_job(&self) -> u64 {
-        match self {
-            MemoryLimit::None => 0,
-            MemoryLimit::Kernel(group) => group.peak_around().unwrap_or(0),
-            MemoryLimit::Watched(watched) => watched.job.as_ref().map_or(0, |job| job.peak),
-        }
-    }
-
-    /// Most bytes that the processes held at once.
-    pub(super) fn peak(&self) -> u64 {
-        match self {
-            MemoryLimit::None => 0,
-            MemoryLimit::Kernel(group) => group.peak().unwrap_or(0),
-            MemoryLimit::Watched(watched) => watched.peak,
-        }
     }
 }
 
@@ -244,19 +272,37 @@ mod tests {
         }
     }
 
+    /// It held as much as it liked.
+    #[test]
+    fn what_leaves_its_control_group_is_seen() {
+        let name = format!("yard-test-{}", std::process::id());
+        let Ok(group) = MemoryCgroup::make(&name, 1 << 20) else {
+            return eprintln!("skipped: no control group of memory can be made");
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let own = OwnProcesses::enter(&EngineFolder::new(folder.path()));
+        let processes = StepProcesses::below_this(&own);
+        let entrance = group.entrance();
+        let mut limit = MemoryLimit::Kernel(group, Some(Watched::new(1, None)));
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        std::fs::write(&entrance, child.id().to_string()).unwrap();
+        let around = entrance.parent().and_then(|group| group.parent()).unwrap();
+        let around = around.join(entrance.file_name().unwrap());
+        std::fs::write(around, child.id().to_string()).unwrap();
+        let seen = limit.exceeded(&processes);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(seen.is_some_and(|seen| seen.held > 1), "{seen:?}");
+        assert_eq!(limit.met(), Some(Bound::Step));
+    }
+
     #[test]
     fn without_a_control_group_too_much_is_seen_once() {
         let folder = tempfile::tempdir().unwrap();
         let own = OwnProcesses::enter(&EngineFolder::new(folder.path()));
         let processes = StepProcesses::below_this(&own);
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let mut limit = MemoryLimit::Watched(Watched {
-            bytes: 1,
-            peak: 0,
-            job: None,
-            next: Instant::now(),
-            exceeded: None,
-        });
+        let mut limit = MemoryLimit::Watched(Watched::new(1, None));
         let seen = limit.exceeded(&processes);
         child.kill().unwrap();
         child.wait().unwrap();
