@@ -1,7 +1,7 @@
 //! What `srun`'s options do to the tasks of a step. What is expected was recorded from 22.05.8 by the
 //! command line that stands in each test, with `task/affinity` and `task/cgroup` on nodes of two CPUs.
 
-use testkit::{TestEnv, VirtualCluster};
+use testkit::{TestEnv, VirtualCluster, skip};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -320,4 +320,21 @@ fn a_job_has_no_more_processes_than_were_passed_on() {
         );
     }
     assert_eq!(env.slurm("squeue", &["-h"]).success(), "");
+}
+
+/// Its task went on and ended well, and so did the job.
+#[test]
+fn a_step_that_lost_a_process_for_memory_is_out_of_memory() {
+    if let Err(error) = sys::memory_cgroup::MemoryCgroup::probe() {
+        let test = "a_step_that_lost_a_process_for_memory_is_out_of_memory";
+        return skip(test, &format!("memory is not kept by the kernel ({error})"));
+    }
+    let env = env();
+    let command = ["sh", "-c", "tail /dev/zero; exit 0"];
+    let said = env.slurm("srun", &[&["--mem=40M"], &command[..]].concat());
+    let said = said.code(1).stderr;
+    // As recorded of a real one.
+    assert!(said.contains(": task 0: Out Of Memory\n"), "{said}");
+    let rows = env.slurm("sacct", &["-n", "-P", "-o", "State,ExitCode"]);
+    assert_eq!(rows.success(), "OUT_OF_MEMORY|0:125\n".repeat(2));
 }

@@ -58,6 +58,27 @@ pub(super) struct Excess {
     pub(super) allowed: u64,
 }
 
+/// The end of a task, as far as it tells of processes that the kernel killed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskEnd {
+    /// SIGKILL ended it.
+    pub(super) was_killed: bool,
+    /// It is a step's, and no other of its tasks lives here.
+    pub(super) is_last_of_step: bool,
+}
+
+impl TaskEnd {
+    /// How many of the kills are its own of which no task has told. As in Slurm a step ended for memory whose tasks only
+    /// lost processes of theirs and went on, whatever they ended with.
+    pub(super) fn kills_of_it(self, untold: u64) -> u64 {
+        if self.is_last_of_step {
+            untold
+        } else {
+            u64::from(self.was_killed).min(untold)
+        }
+    }
+}
+
 impl MemoryLimit {
     /// As the spec says; `can_be_kept` by the kernel where a group can be made.
     pub(super) fn of(spec: &StepSpec) -> MemoryLimit {
@@ -294,6 +315,23 @@ mod tests {
         child.wait().unwrap();
         assert!(seen.is_some_and(|seen| seen.held > 1), "{seen:?}");
         assert_eq!(limit.met(), Some(Bound::Step));
+    }
+
+    #[test]
+    fn a_step_whose_tasks_only_lost_processes_ends_for_memory_too() {
+        let check = |was_killed, is_last_of_step, untold, want| {
+            let end = TaskEnd {
+                was_killed,
+                is_last_of_step,
+            };
+            assert_eq!(end.kills_of_it(untold), want, "{end:?} {untold}");
+        };
+        check(false, false, 3, 0);
+        check(true, false, 3, 1);
+        check(true, false, 0, 0);
+        check(false, true, 3, 3);
+        check(true, true, 1, 1);
+        check(false, true, 0, 0);
     }
 
     #[test]

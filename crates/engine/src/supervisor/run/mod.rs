@@ -8,7 +8,7 @@ use super::control::{Control, Obey, Token as ControlToken};
 use super::cpu_bound::CpuBound;
 use super::ending::{Due, Ending};
 use super::launch::{self, Started, Task};
-use super::memory_limit::{Bound, MemoryLimit};
+use super::memory_limit::{Bound, MemoryLimit, TaskEnd};
 use super::processes::StepProcesses;
 use super::relay::{Relay, Token as RelayToken, Wish};
 use super::task_epilogs::{Next, TaskEpilogs};
@@ -199,22 +199,32 @@ impl<'a> Run<'a> {
                 written: used.written,
                 virtual_memory: task.addresses,
             });
-            // The kernel chose it, or this process did: the status says why.
-            let kills = self.memory.kills();
-            let by_memory =
-                kills > self.seen_kills || self.ended_by.is_some_and(EndedBy::is_memory);
-            let status = if status == WaitStatus::signal(SIGKILL) && by_memory {
-                self.seen_kills += 1;
-                OUT_OF_MEMORY
-            } else {
-                status
-            };
+            let status = self.end_of_task(status);
+            let task = &mut self.tasks[index];
             let next = match (&mut task.epilogs, &self.epilogs) {
                 (Some(epilogs), Some(common)) => epilogs.task_ended(status, common),
                 _ => Next::Ended(status),
             };
             if let Next::Ended(status) = next {
                 self.task_ended(index, status);
+            }
+        }
+    }
+
+    /// How a task ended that the kernel or this process may have ended for memory: the status says why.
+    fn end_of_task(&mut self, status: WaitStatus) -> WaitStatus {
+        let live = self.tasks.iter().filter(|task| task.status.is_none());
+        let end = TaskEnd {
+            was_killed: status == WaitStatus::signal(SIGKILL),
+            is_last_of_step: self.spec.step != model::StepId::Batch && live.count() == 1,
+        };
+        let kills = self.memory.kills();
+        match end.kills_of_it(kills.saturating_sub(self.seen_kills)) {
+            0 if end.was_killed && self.ended_by.is_some_and(EndedBy::is_memory) => OUT_OF_MEMORY,
+            0 => status,
+            its => {
+                self.seen_kills += its;
+                OUT_OF_MEMORY
             }
         }
     }
