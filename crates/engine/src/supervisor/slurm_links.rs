@@ -71,16 +71,16 @@ pub(crate) fn add_to(environment: &mut Vec<(String, String)>, program: &Path, te
         Some(theirs) if !theirs.is_empty() => set(environment, TRAINYARD_BASH_ENV, theirs),
         _ => {}
     }
-    for name in NAMES {
-        // The form in which bash exports functions since 4.3 (Shellshock).
-        let variable = format!("BASH_FUNC_{name}%%");
-        let function = function(links, name);
-        if terminal {
-            set(environment, &variable, function);
-        } else {
-            // One that a terminal's shell handed on; others are the user's.
-            environment.retain(|(name, value)| *name != variable || *value != function);
+    if terminal {
+        for name in NAMES {
+            set(environment, &variable(name), function(links, name));
         }
+    } else {
+        // One that a terminal's shell handed on; others are the user's.
+        environment.retain(|(variable, value)| {
+            let name = exported_function(variable).filter(|name| NAMES.contains(name));
+            name.is_none_or(|name| *value != function(links, name))
+        });
     }
     let file = if terminal || get(environment, TRAINYARD_BASH_ENV).is_some() {
         FULL_BASH_ENV_FILE
@@ -88,6 +88,16 @@ pub(crate) fn add_to(environment: &mut Vec<(String, String)>, program: &Path, te
         BASH_ENV_FILE
     };
     set(environment, "BASH_ENV", format!("{folder}/{file}"));
+}
+
+/// The variable in which bash exports a function since 4.3 (Shellshock).
+fn variable(function: &str) -> String {
+    format!("BASH_FUNC_{function}%%")
+}
+
+/// The function that bash exports in a variable, if it is one of those.
+fn exported_function(variable: &str) -> Option<&str> {
+    variable.strip_prefix("BASH_FUNC_")?.strip_suffix("%%")
 }
 
 fn is_ours(file: &Path) -> bool {
