@@ -53,8 +53,11 @@ fn number_of(pid: u32) -> io::Result<Pid> {
 }
 
 fn numbers(set: &CpuSet) -> Vec<u32> {
+    // A set has room for many more than most machines have.
+    let count = usize::try_from(set.count()).unwrap_or(usize::MAX);
     let numbers = (0..CpuSet::MAX_CPU).filter(|number| set.is_set(*number));
     numbers
+        .take(count)
         .filter_map(|number| u32::try_from(number).ok())
         .collect()
 }
