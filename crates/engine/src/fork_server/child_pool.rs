@@ -1,7 +1,6 @@
 //! The supervisors that a fork server has: those that hold a step, and those that rest.
 
 use crate::SupervisorKey;
-use crate::spec::ExitFile;
 use crate::supervisor;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
@@ -50,11 +49,16 @@ impl ChildPool {
     ///
     /// # Errors
     /// The system refused a process.
-    pub(super) fn start(&mut self, key: SupervisorKey, spec: &[u8]) -> io::Result<()> {
+    pub(super) fn start(
+        &mut self,
+        key: SupervisorKey,
+        spec: &[u8],
+        is_stopped: impl Fn(u32) -> bool,
+    ) -> io::Result<()> {
         while let Some(pid) = self.freshest() {
             // One that is stopped would hold the step up until it goes on: it leaves then, for its
             // connection is closed.
-            let stopped = process::is_stopped(pid);
+            let stopped = is_stopped(pid);
             if let Some(child) = self.children.get_mut(&pid).filter(|_| !stopped) {
                 if supervisor::hand_over(&mut child.stream, spec).is_ok() {
                     child.state = ChildState::Holds(key);
@@ -117,29 +121,25 @@ impl ChildPool {
         .collect()
     }
 
-    /// Reads what a supervisor has to say: that its step ended, and how.
-    pub(super) fn hear(&mut self, pid: u32) -> Option<(SupervisorKey, Option<ExitFile>)> {
+    /// Reads what a supervisor has to say: that its step ended, and how, in its own words.
+    pub(super) fn hear(&mut self, pid: u32) -> Option<(SupervisorKey, Vec<u8>)> {
         let child = self.children.get_mut(&pid)?;
         let ChildState::Holds(key) = child.state else {
             return None;
         };
         let mut chunk = [0; 4096];
-        loop {
+        while child.text.last() != Some(&b'\n') {
             match child.stream.read(&mut chunk) {
                 // It is about to be reaped.
                 Ok(0) => return None,
                 Ok(length) => child.text.extend_from_slice(&chunk[..length]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => break,
+                Err(_) => return None,
             }
         }
-        if child.text.last() != Some(&b'\n') {
-            return None;
-        }
-        let exit = serde_json::from_slice(&child.text).ok();
-        child.text.clear();
+        let text = std::mem::take(&mut child.text);
         child.state = ChildState::Rests(Instant::now());
-        Some((key, exit))
+        Some((key, text))
     }
 
     /// A child of this process ended: which step it held, if any.

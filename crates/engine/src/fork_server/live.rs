@@ -9,6 +9,7 @@ use crate::own_processes::OwnProcesses;
 use crate::quick_forkers::kill_at_once;
 use crate::stopped::{self, LONGEST_STOP};
 use api::EngineFolder;
+use serde::de::IgnoredAny;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -65,7 +66,11 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
         stopped: Vec::new(),
     };
     loop {
-        live.wait(&signals)?;
+        let is_signalled = live.wait(&signals)?;
+        if is_signalled {
+            while signals.next().is_some() {}
+            live.note_stopped();
+        }
         // First the orders: a step must not wait for the dead.
         let open = read_all(&mut live.engine, &mut text)?;
         while let Some(order) = Order::take(&mut text).map_err(io::Error::other)? {
@@ -77,8 +82,9 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
                 Order::Shutdown => return Ok(()),
             }
         }
-        while signals.next().is_some() {}
-        live.reap();
+        if is_signalled {
+            live.reap();
+        }
         live.reap_orphans();
         live.continue_stopped();
         if !open {
@@ -93,13 +99,13 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
 }
 
 impl Live {
-    /// Sleeps until something happens, and passes on the ends of steps.
-    fn wait(&mut self, signals: &SignalFd) -> io::Result<()> {
+    /// Sleeps until something happens, and passes on the ends of steps; whether a signal came.
+    fn wait(&mut self, signals: &SignalFd) -> io::Result<bool> {
         let rest = self.pool.dismiss(Instant::now());
         let reaping = self.reaping_since.map(|_| REAPING_PAUSE);
         let mut poll = Poll::new();
         poll.add(&self.engine, Interest::Read);
-        poll.add(signals, Interest::Read);
+        let signal = poll.add(signals, Interest::Read);
         let busy = self.pool.watch(&mut poll);
         let stopped = self.stopped.iter();
         let stopped = stopped.map(|(_, since)| LONGEST_STOP.saturating_sub(since.elapsed()));
@@ -108,17 +114,21 @@ impl Live {
             .zip(busy)
             .filter_map(|(place, pid)| poll.readable(place).then_some(pid))
             .collect();
+        let is_signalled = poll.readable(signal);
         drop(poll);
         for pid in spoke {
             if let Some((key, exit)) = self.pool.hear(pid) {
-                self.tell(&ForkServerEvent::Ended { key, exit });
+                self.pass_on(key, &exit);
             }
         }
-        Ok(())
+        Ok(is_signalled)
     }
 
     fn start(&mut self, key: SupervisorKey, spec: &[u8]) {
-        if let Err(error) = self.pool.start(key, spec) {
+        // Each stop is told by a signal: of the others nothing has to be asked.
+        let was_stopped = |pid| self.stopped.iter().any(|(known, _)| *known == pid);
+        let is_stopped = |pid| was_stopped(pid) && process::is_stopped(pid);
+        if let Err(error) = self.pool.start(key, spec, is_stopped) {
             self.tell(&ForkServerEvent::Failed {
                 key,
                 message: error.to_string(),
@@ -141,11 +151,15 @@ impl Live {
         }
     }
 
-    /// Lets supervisors go on that have been stopped for long.
-    fn continue_stopped(&mut self) {
+    /// Notes which supervisors were stopped.
+    fn note_stopped(&mut self) {
         while let Some(pid) = process::stopped_child() {
             self.stopped.push((pid, Instant::now()));
         }
+    }
+
+    /// Lets supervisors go on that have been stopped for long.
+    fn continue_stopped(&mut self) {
         self.stopped.retain(|(pid, since)| {
             let is_due = since.elapsed() >= LONGEST_STOP;
             // One that was to leave is none of the pool's any more.
@@ -205,17 +219,43 @@ impl Live {
         lost.any(|key| orphans::is_of_step(pid, &self.folder, *key))
     }
 
-    /// Tells the engine, waiting for it where its socket is full. That it is gone shows at the
-    /// next read.
+    /// Tells the engine.
     fn tell(&mut self, event: &ForkServerEvent) {
-        let Ok(mut line) = serde_json::to_vec(event) else {
-            return;
-        };
-        line.push(b'\n');
-        let _ = self.engine.set_nonblocking(false);
-        let _ = self.engine.write_all(&line);
-        let _ = self.engine.set_nonblocking(true);
+        if let Ok(mut line) = serde_json::to_vec(event) {
+            line.push(b'\n');
+            self.write(&line);
+        }
     }
+
+    /// Tells the engine in a supervisor's own words that its step ended: a line of JSON.
+    fn pass_on(&mut self, key: SupervisorKey, exit: &[u8]) {
+        if let Ok(line) = ended_line(key, exit) {
+            self.write(&line);
+        }
+    }
+
+    /// Writes to the engine, waiting for it where its socket is full. That it is gone shows at the
+    /// next read.
+    fn write(&mut self, line: &[u8]) {
+        let written = self.engine.write(line).unwrap_or(0);
+        if written < line.len() {
+            let _ = self.engine.set_nonblocking(false);
+            let _ = self.engine.write_all(&line[written..]);
+            let _ = self.engine.set_nonblocking(true);
+        }
+    }
+}
+
+/// The line of [`ForkServerEvent::Ended`] with what a supervisor wrote; what is no JSON is as nothing.
+fn ended_line(key: SupervisorKey, exit: &[u8]) -> serde_json::Result<Vec<u8>> {
+    let is_json = serde_json::from_slice::<IgnoredAny>(exit).is_ok();
+    let exit = if is_json {
+        exit.trim_ascii_end()
+    } else {
+        b"null"
+    };
+    let key = serde_json::to_vec(&key)?;
+    Ok([br#"{"ended":{"key":"#, &*key, br#","exit":"#, exit, b"}}\n"].concat())
 }
 
 /// Reads what is there; whether the engine's end is open.
@@ -224,7 +264,13 @@ fn read_all(engine: &mut UnixStream, text: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         match engine.read(&mut chunk) {
             Ok(0) => return Ok(false),
-            Ok(length) => text.extend_from_slice(&chunk[..length]),
+            Ok(length) => {
+                text.extend_from_slice(&chunk[..length]);
+                // What comes after that wakes this process again.
+                if length < chunk.len() {
+                    return Ok(true);
+                }
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(false),
@@ -238,4 +284,34 @@ fn start_engine(folder: &Path, program: &Path) -> io::Result<()> {
     api::Client::connect_with(folder, program)
         .map(drop)
         .map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::ExitFile;
+    use model::{JobId, StepId, Timestamp};
+
+    #[test]
+    fn the_engine_hears_what_the_supervisor_wrote() {
+        let key = SupervisorKey {
+            job: JobId(7),
+            restart: 1,
+            step: StepId::Batch,
+            node: 2,
+            tag: None,
+        };
+        let exit = ExitFile::unstarted(Timestamp(9), Some("a \"reason\"".to_owned()));
+        let check = |text: &[u8], exit: Option<ExitFile>| {
+            let line = ended_line(key, text).unwrap();
+            assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let read: ForkServerEvent = serde_json::from_slice(&line).unwrap();
+            assert_eq!(read, ForkServerEvent::Ended { key, exit });
+        };
+        let mut text = serde_json::to_vec(&exit).unwrap();
+        text.push(b'\n');
+        check(&text, Some(exit));
+        check(b"half of a li\n", None);
+        check(b"\n", None);
+    }
 }

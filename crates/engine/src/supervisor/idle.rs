@@ -12,18 +12,24 @@ const SIGTERM: i32 = 15;
 /// Longest wait for a supervisor that reads its next step.
 const LONGEST_HANDOVER: Duration = Duration::from_secs(1);
 
-/// Hands the next step to a supervisor that rests: its length, and the spec.
+/// Hands the next step to a supervisor that rests: its length, and the spec. The stream waits for nothing.
 ///
 /// # Errors
 /// The supervisor is gone, or does not read.
 pub(crate) fn hand_over(supervisor: &mut UnixStream, spec: &[u8]) -> io::Result<()> {
+    let length = u64::try_from(spec.len()).map_err(io::Error::other)?;
+    let bytes = [&length.to_le_bytes(), spec].concat();
+    let written = match supervisor.write(&bytes) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+        written => written?,
+    };
+    if written == bytes.len() {
+        return Ok(());
+    }
     // A spec may be larger than what the socket holds; the supervisor does nothing but read it.
     supervisor.set_nonblocking(false)?;
     supervisor.set_write_timeout(Some(LONGEST_HANDOVER))?;
-    let length = u64::try_from(spec.len()).map_err(io::Error::other)?;
-    let written = supervisor
-        .write_all(&length.to_le_bytes())
-        .and_then(|()| supervisor.write_all(spec));
+    let written = supervisor.write_all(&bytes[written..]);
     supervisor.set_nonblocking(true)?;
     written
 }
