@@ -71,7 +71,7 @@ pub use gone::FileWatch;
 pub use gpu_samples::{GpuSample, GpuSampler};
 pub use host_name::{host_name, machine};
 pub use kernel_log::{KERNEL_LOG, KernelLog};
-pub use limits::{SoftLimit, soft_limits};
+pub use limits::{SoftLimit, soft_limit, soft_limits};
 pub use listeners::listeners;
 pub use local_time::local_time;
 pub use local_zone::local_zone;

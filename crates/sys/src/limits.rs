@@ -18,11 +18,14 @@ const LIMITS: [Row; 10] = [
     ("STACK", libc::RLIMIT_STACK),
 ];
 
-/// A soft limit for another process.
+/// A soft limit for a process that this one starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftLimit {
     resource: libc::__rlimit_resource_t,
     soft: u64,
+    /// This process's hard limit, which the other has too.
+    hard: u64,
+    is_own: bool,
 }
 
 /// This process's soft limits, by name (`CORE`, `NOFILE`, …); `u64::MAX` is none.
@@ -32,28 +35,51 @@ pub fn soft_limits() -> Vec<(&'static str, u64)> {
     LIMITS.into_iter().filter_map(soft).collect()
 }
 
+/// This process's soft limit of that name.
+#[must_use]
+pub fn soft_limit(name: &str) -> Option<u64> {
+    Some(get(resource(name)?).ok()?.rlim_cur)
+}
+
+fn resource(name: &str) -> Option<libc::__rlimit_resource_t> {
+    let row = LIMITS.iter().find(|(known, _)| *known == name)?;
+    Some(row.1)
+}
+
 impl SoftLimit {
     /// The limit of that name.
     ///
     /// # Errors
     /// There is none of that name, or this process's hard limit is below `soft`.
     pub fn new(name: &str, soft: u64) -> io::Result<SoftLimit> {
-        let row = LIMITS.iter().find(|(known, _)| *known == name);
-        let (_, resource) = *row.ok_or(io::ErrorKind::NotFound)?;
-        if get(resource)?.rlim_max < soft {
+        let resource = resource(name).ok_or(io::ErrorKind::NotFound)?;
+        let own = get(resource)?;
+        if own.rlim_max < soft {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        Ok(SoftLimit { resource, soft })
+        Ok(SoftLimit {
+            resource,
+            soft,
+            hard: own.rlim_max,
+            is_own: own.rlim_cur == soft,
+        })
     }
 
-    /// Makes it this process's; best effort. Two system calls and nothing else, so that a child may
+    /// Whether it is this process's own, which the other has without it.
+    #[must_use]
+    pub fn is_own(self) -> bool {
+        self.is_own
+    }
+
+    /// Makes it this process's; best effort. A system call and nothing else, so that a child may
     /// call it that shares its parent's memory.
     pub(crate) fn set(self) {
-        if let Ok(mut limit) = get(self.resource) {
-            limit.rlim_cur = self.soft;
-            // SAFETY: the structure is initialised.
-            unsafe { libc::setrlimit(self.resource, &raw const limit) };
-        }
+        let limit = libc::rlimit {
+            rlim_cur: self.soft,
+            rlim_max: self.hard,
+        };
+        // SAFETY: the structure is initialised.
+        unsafe { libc::setrlimit(self.resource, &raw const limit) };
     }
 }
 

@@ -7,7 +7,7 @@ use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
 use super::temporary_folder::TemporaryFolder;
 use super::{gpu_binding, slurm_links, task_environment, task_streams};
-use crate::spec::{Environment, Program, StepSpec, Streams};
+use crate::spec::{Program, StepSpec, Streams};
 use model::{Bound, PassedLimit, StepId, TaskUsage, WaitStatus, broadcast_name};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -70,17 +70,17 @@ pub(super) struct Started {
     pub(super) epilogs: TaskEpilogs,
 }
 
-/// Opens the streams and starts every task. When it fails, tasks may have been started; the
-/// message is for the user. `stop` ends the wait for a disk.
+/// Opens the streams and starts every task of a step that begins with this environment. When it fails, tasks may
+/// have been started; the message is for the user. `stop` ends the wait for a disk.
 pub(super) fn launch(
     spec: &StepSpec,
+    environment: Vec<(String, String)>,
     memory: &MemoryLimit,
     inside: Option<Inside<'_>>,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Started>, String> {
-    let environment = environment(&spec.environment)?;
     let mut environment = task_environment::of_step(environment, spec);
     let passed = PassedLimit::take(&mut environment);
     environment.retain(|(name, _)| name != TRAINYARD_SUPERVISOR);
@@ -131,7 +131,6 @@ pub(super) fn launch(
     for text in complaints.chain(temporary.complaint()) {
         say(&text, relay.as_deref_mut(), messages.as_ref());
     }
-    let machine = sys::cpu::available();
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
     if let Some(view) = view.as_mut().filter(|_| spec.tasks.len() > 1) {
         view.share_namespaces();
@@ -181,7 +180,7 @@ pub(super) fn launch(
         {
             let (cpus, bound) = if !task.pretended_cpus.is_empty() {
                 (&task.pretended_cpus, Bound::Pretended)
-            } else if !task.cpus.is_empty() && task.cpus.iter().all(|cpu| machine.contains(cpu)) {
+            } else if are_here(&task.cpus) {
                 (&task.cpus, Bound::Set)
             } else {
                 (&task.cpus, Bound::Failed)
@@ -213,6 +212,12 @@ pub(super) fn launch(
     }))
 }
 
+/// Whether these are CPUs of this machine that may be used, and some.
+fn are_here(cpus: &[u32]) -> bool {
+    let machine = sys::cpu::available();
+    !cpus.is_empty() && cpus.iter().all(|cpu| machine.contains(cpu))
+}
+
 /// Writes a line where a task's errors go, as `slurmstepd` does that becomes the task: it bears the task's label.
 fn tell_task(line: &str, errors: &OwnedFd) {
     if let Ok(errors) = errors.try_clone() {
@@ -226,11 +231,12 @@ fn path_of(file: &impl AsRawFd) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Limits for tasks, and what there is to say of those that were requested and can't be set.
+/// Limits that tasks have and this process has not, and what there is to say of those that were requested and can't be set.
 fn limits(passed: Vec<PassedLimit>) -> (Vec<SoftLimit>, Vec<String>) {
     let (mut limits, mut refused) = (Vec::new(), Vec::new());
     for PassedLimit { name, soft, asked } in passed {
         match SoftLimit::new(&name, soft) {
+            Ok(limit) if limit.is_own() => {}
             Ok(limit) => limits.push(limit),
             Err(error) if asked => refused.push(format!(
                 "Can't propagate RLIMIT_{name} of {soft} from submit host: {}",
@@ -246,17 +252,6 @@ fn limits(passed: Vec<PassedLimit>) -> (Vec<SoftLimit>, Vec<String>) {
 pub(super) fn user(spec: &StepSpec) -> Option<User> {
     (sys::process::user() == 0 && spec.uid != 0)
         .then(|| User::look_up(&spec.user, spec.uid, spec.gid))
-}
-
-/// The environment to begin with.
-fn environment(environment: &Environment) -> Result<Vec<(String, String)>, String> {
-    let path = match environment {
-        Environment::Given(pairs) => return Ok(pairs.clone()),
-        Environment::File(path) => path,
-    };
-    std::fs::read(path)
-        .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
-        .map_err(|error| format!("could not read {}: {}", path.display(), words(&error)))
 }
 
 /// Writes a line for the user, as `slurmstepd` does: through `srun`, or where the step's errors go.

@@ -12,6 +12,7 @@
 mod address_space;
 mod control;
 mod cpu_bound;
+mod cpu_locks;
 mod ending;
 mod gpu_binding;
 mod idle;
@@ -21,11 +22,13 @@ mod labelled_lines;
 mod launch;
 mod memory_limit;
 mod outside_engine;
+mod own_cpus;
 mod processes;
 mod relay;
 mod run;
 pub(crate) mod slurm_links;
 mod step_groups;
+mod submitted_environment;
 mod task_environment;
 mod task_epilogs;
 mod task_files;
@@ -40,10 +43,12 @@ use crate::record::{Record, socket};
 use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
 use api::{ConnectError, EngineFolder};
 use control::Control;
+use cpu_locks::CpuLocks;
 pub(crate) use idle::hand_over;
 use job_namespace::JobNamespace;
 use memory_limit::MemoryLimit;
 pub(crate) use memory_limit::{group_owner, is_left, is_of_job};
+use own_cpus::OwnCpus;
 use processes::StepProcesses;
 use relay::Relay;
 use run::Run;
@@ -51,9 +56,9 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
+use submitted_environment::SubmittedEnvironment;
 use sys::disk_errors::may_pass;
 use sys::gpus::GpuLock;
-use sys::number_locks::NumberLocks;
 use sys::process;
 use sys::signals::{SIGKILL, SignalFd};
 
@@ -66,6 +71,9 @@ struct Supervisor {
     parent: u32,
     own: OwnProcesses,
     signals: SignalFd,
+    cpus: OwnCpus,
+    cpu_locks: CpuLocks,
+    environment: SubmittedEnvironment,
     /// Of the last step.
     record: Option<Record>,
     /// Whether the fork server was gone when the last step's `srun` received its end.
@@ -79,7 +87,7 @@ pub fn main(spec: &StepSpec) -> ExitCode {
     let held = Supervisor::new(&spec.engine, sys::boot_id()).and_then(|mut supervisor| {
         supervisor.hold(spec)?;
         if supervisor.is_left_alone() {
-            tell_engine(spec);
+            supervisor.tell_engine(spec);
         }
         Ok(())
     });
@@ -124,7 +132,7 @@ pub(crate) fn live(
             }
         };
         if supervisor.is_left_alone() {
-            tell_engine(&spec);
+            supervisor.tell_engine(&spec);
             return true;
         }
         match supervisor.idle(&mut fork_server, &exit) {
@@ -147,6 +155,9 @@ impl Supervisor {
             parent: process::parent_of_this(),
             own: OwnProcesses::enter(&EngineFolder::new(engine)),
             signals: SignalFd::block(run::SIGNALS)?,
+            cpus: OwnCpus::new(),
+            cpu_locks: CpuLocks::default(),
+            environment: SubmittedEnvironment::default(),
             record: None,
             was_left_alone: None,
         })
@@ -162,7 +173,8 @@ impl Supervisor {
         // First of all: where another holds the step, nothing of it may be touched.
         let mut record = self.claim(spec, &path)?;
         let gpus = share_gpus(spec);
-        let cpus = share_cpus(spec);
+        self.cpus.follow(spec);
+        self.cpu_locks.share(spec);
         let memory = MemoryLimit::of(spec);
 
         let mut tasks = Vec::new();
@@ -205,7 +217,10 @@ impl Supervisor {
                 keeper,
                 supervisor: control.path(),
             });
-            result = launch::launch(spec, &memory, inside, relay.as_mut(), &mut tasks, &stop);
+            result = self.environment.of(spec).and_then(|environment| {
+                let relay = relay.as_mut();
+                launch::launch(spec, environment, &memory, inside, relay, &mut tasks, &stop)
+            });
         }
         let (started, launch_error) = match result {
             Ok(started) => (started, None),
@@ -237,7 +252,8 @@ impl Supervisor {
             namespace.leave();
         }
         // Before the engine hears of the end: the next job would find them taken.
-        drop((gpus, cpus));
+        drop(gpus);
+        self.cpu_locks.give_back();
         // Before `srun` hears of it: the next step may be asked for at once.
         let exit = run.exit_file(self.this.boot_id.clone(), launch_error.clone());
         // On a full disk it waits for room: ending without a word would have the job run again.
@@ -280,6 +296,29 @@ impl Supervisor {
     fn is_orphan(&self) -> bool {
         process::parent_of_this() != self.parent
     }
+
+    /// Tells the engine that came after the one that started this step, or starts it.
+    fn tell_engine(&mut self, spec: &StepSpec) {
+        self.cpus.unbind();
+        if !EngineFolder::new(&spec.engine).store().exists() {
+            tracing::warn!(step = %spec.key(), "it ended, and the engine's folder is gone");
+            return;
+        }
+        // One that served after this step began is the one that knows the store.
+        let newer = api::newer_program(&EngineFolder::new(&spec.engine));
+        let program = newer.as_deref().unwrap_or(&spec.binary);
+        let connected = match api::Client::connect_with(&spec.engine, program) {
+            // It lives, so that it sees the end of this process, and then reads the record.
+            Err(ConnectError::Newer { .. }) => return,
+            Err(error) => Err(error.to_string()),
+            Ok(mut client) => client
+                .step_ended(spec.job, spec.restart, spec.step, spec.node_index)
+                .map_err(|error| error.to_string()),
+        };
+        if let Err(error) = connected {
+            tracing::warn!(step = %spec.key(), "it ended, and no engine heard of it: {error}");
+        }
+    }
 }
 
 /// Enters the namespace of the step's job. On a full disk it waits for room, as long as nothing stops the step: what is
@@ -315,24 +354,6 @@ fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
     spec.gpu_locks.iter().filter_map(share).collect()
 }
 
-/// Holds the locks of a step's CPUs beside the engine, which may end before the step.
-fn share_cpus(spec: &StepSpec) -> Option<NumberLocks> {
-    if spec.cpu_locks.is_empty() {
-        return None;
-    }
-    let shared = NumberLocks::of_cpus().and_then(|mut locks| {
-        locks.share(spec.cpu_locks.iter().copied())?;
-        Ok(locks)
-    });
-    match shared {
-        Ok(locks) => Some(locks),
-        Err(error) => {
-            tracing::warn!(step = %spec.key(), "its CPUs can't be locked: {error}");
-            None
-        }
-    }
-}
-
 /// The connection with `srun`, for a step that has one.
 fn connect(spec: &StepSpec) -> Result<Option<Relay>, String> {
     let Streams::Srun { listen, .. } = &spec.streams else {
@@ -343,26 +364,4 @@ fn connect(spec: &StepSpec) -> Result<Option<Relay>, String> {
         .and_then(|connected| Relay::new(connected?, spec))
         .map(Some)
         .map_err(|error| format!("srun does not answer: {}", task_files::words(&error)))
-}
-
-/// Tells the engine that came after the one that started this step, or starts it.
-fn tell_engine(spec: &StepSpec) {
-    if !EngineFolder::new(&spec.engine).store().exists() {
-        tracing::warn!(step = %spec.key(), "it ended, and the engine's folder is gone");
-        return;
-    }
-    // One that served after this step began is the one that knows the store.
-    let newer = api::newer_program(&EngineFolder::new(&spec.engine));
-    let program = newer.as_deref().unwrap_or(&spec.binary);
-    let connected = match api::Client::connect_with(&spec.engine, program) {
-        // It lives, so that it sees the end of this process, and then reads the record.
-        Err(ConnectError::Newer { .. }) => return,
-        Err(error) => Err(error.to_string()),
-        Ok(mut client) => client
-            .step_ended(spec.job, spec.restart, spec.step, spec.node_index)
-            .map_err(|error| error.to_string()),
-    };
-    if let Err(error) = connected {
-        tracing::warn!(step = %spec.key(), "it ended, and no engine heard of it: {error}");
-    }
 }

@@ -29,7 +29,7 @@ impl StepGroups {
     /// and not at all those of root. Where the step has not all of the node's GPUs, one that keeps it from
     /// the others' devices; where it is kept to CPUs from its first moment on, one of these.
     pub(super) fn of(spec: &StepSpec, memory: &MemoryLimit, limits: &[PassedLimit]) -> StepGroups {
-        let most = fewer_processes(limits, &sys::soft_limits());
+        let most = fewer_processes(limits, sys::soft_limit(PROCESSES));
         let made = most.map(|most| ProcessCgroup::make(&group_name(spec), most));
         let processes = match made {
             Some(Ok(group)) => Some(group),
@@ -125,10 +125,9 @@ pub(super) fn cpus(spec: &StepSpec) -> Option<CpuCgroup> {
 }
 
 /// How many processes a job may have, where that is fewer than this machine lets every process have.
-fn fewer_processes(passed: &[PassedLimit], own: &[(&str, u64)]) -> Option<u64> {
-    let here = own.iter().find(|(name, _)| *name == PROCESSES);
+fn fewer_processes(passed: &[PassedLimit], here: Option<u64>) -> Option<u64> {
     let asked = passed.iter().find(|limit| limit.name == PROCESSES)?;
-    (asked.soft < here?.1).then_some(asked.soft)
+    (asked.soft < here?).then_some(asked.soft)
 }
 
 #[cfg(test)]
@@ -143,7 +142,7 @@ mod tests {
             asked: false,
         };
         let passed = [limit("CORE", 1), limit("NPROC", soft)];
-        assert_eq!(fewer_processes(&passed, &[("NPROC", here)]), want);
+        assert_eq!(fewer_processes(&passed, Some(here)), want);
     }
 
     #[test]
@@ -152,6 +151,6 @@ mod tests {
         check(4096, 4096, None);
         check(u64::MAX, 4096, None);
         check(40, u64::MAX, Some(40));
-        assert_eq!(fewer_processes(&[], &[("NPROC", 9)]), None);
+        assert_eq!(fewer_processes(&[], Some(9)), None);
     }
 }
