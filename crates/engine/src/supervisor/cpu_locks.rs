@@ -4,7 +4,7 @@ use crate::spec::StepSpec;
 use std::collections::BTreeSet;
 use sys::number_locks::NumberLocks;
 
-/// What a supervisor locks. Their file stays open from one step to the next.
+/// What a supervisor locks. The folder of the locks stays open from one step to the next.
 #[derive(Default)]
 pub(super) struct CpuLocks {
     locks: Option<NumberLocks>,
@@ -38,7 +38,7 @@ impl CpuLocks {
         if let Some(locks) = &mut self.locks
             && locks.keep(&BTreeSet::new()).is_err()
         {
-            // Closing the file ends them too.
+            // Closing the folder ends them too.
             self.locks = None;
         }
     }
