@@ -117,7 +117,12 @@ fn answer(
     let me = sys::process::user();
     let jobs = asked.select(&records, &facts, me, nodes);
     if asked.by_step && !asked.is_data() {
-        let steps = steps(&jobs, client.as_mut())?;
+        let mut steps = steps(&jobs, client.as_mut())?;
+        // A step may have only some of its job's nodes.
+        let is_there = |step: &StepRecord, nodes: &[NodeName]| {
+            step.nodes.iter().any(|share| nodes.contains(&share.node))
+        };
+        steps.retain(|step| nodes.is_none_or(|nodes| is_there(step, nodes)));
         return Ok(asked.print_steps(&jobs, &steps, &facts));
     }
     match asked.action {
