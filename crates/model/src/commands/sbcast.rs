@@ -98,10 +98,12 @@ pub fn parse(
             Key::Force => asked.force = true,
             Key::Job => {
                 let text = value.unwrap_or_default();
-                let job = number(&text);
-                asked.job = Some(job.ok_or_else(|| {
-                    format!("sbcast: error: invalid option: Invalid job ID --jobid={text}")
-                })?);
+                let (job, step) = text.split_once('.').unwrap_or((&text, "0"));
+                if !step.starts_with(|first: char| first.is_ascii_digit()) {
+                    return Err(format!("sbcast: fatal: Bad step specified: {job}"));
+                }
+                // What is no number is job 0, which there is not: that is said once the file is there.
+                asked.job = Some(number(&text).unwrap_or(JobId(0)));
             }
             Key::Preserve => asked.preserve = true,
             Key::Verbose => asked.verbose = true,
@@ -165,6 +167,12 @@ mod tests {
             "-fp -C -s 8 --send-libs=no a /tmp/b -j9.0",
             Some("7"),
             Ok((9, true, true)),
+        );
+        check("-j x a /tmp/b", None, Ok((0, false, false)));
+        check(
+            "-j 9.x a /tmp/b",
+            None,
+            Err("sbcast: fatal: Bad step specified: 9"),
         );
         check(
             "",

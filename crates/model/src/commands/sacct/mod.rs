@@ -413,7 +413,7 @@ impl SacctArgs {
                         "no" | "0" => false,
                         _ => {
                             return Err(SacctError::Value(format!(
-                                "Invalid --whole-hetjob value: {value}"
+                                "Invalid --whole-hetjob value \"{value}\". Valid values: [yes|no]."
                             )));
                         }
                     });
