@@ -14,6 +14,8 @@ pub struct UserEntry {
     pub group: u32,
     /// The name to log in by.
     pub name: String,
+    /// What is told of it, the real name first.
+    pub about: String,
     /// The home folder.
     pub home: std::path::PathBuf,
     /// The login shell.
@@ -26,6 +28,7 @@ impl From<User> for UserEntry {
             id: user.uid.as_raw(),
             group: user.gid.as_raw(),
             name: user.name,
+            about: user.gecos.to_string_lossy().into_owned(),
             home: user.dir,
             shell: user.shell,
         }

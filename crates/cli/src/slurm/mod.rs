@@ -28,6 +28,7 @@ mod scontrol;
 mod scontrol_accounting;
 mod scontrol_change_jobs;
 mod scontrol_cluster;
+mod scontrol_getent;
 mod scontrol_help;
 mod scontrol_job;
 mod scontrol_reservation;

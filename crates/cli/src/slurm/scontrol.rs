@@ -7,6 +7,7 @@ use super::scontrol_change_jobs::{
     by_name, each_job, its_own_id, notify, say_unless, top, update_jobs, words_of,
 };
 use super::scontrol_cluster::change;
+use super::scontrol_getent::{cancel_reboot, step_users};
 use super::scontrol_help::help;
 use super::scontrol_job::{list_pids, pid_info, wait_job, write_script};
 use super::scontrol_reservation::{reserve, show_reservations, unreserve};
@@ -18,6 +19,7 @@ use crate::printer::Printer;
 use api::{CallError, Client, Refusal};
 use model::node_list;
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolUsageError};
+use std::path::Path;
 
 /// Its commands, where none is on the command line.
 const COMMANDS: CommandLoop<'_> = CommandLoop {
@@ -47,9 +49,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     asked.style.all |= super::variable("SCONTROL_ALL").is_some();
     asked.style.future |= super::variable("SCONTROL_FUTURE").is_some();
-    if let Err(message) = super::refuse_other_clusters("scontrol", asked.clusters.as_deref()) {
-        printer.say(&format!("scontrol: error: {message}"));
-        return 1;
+    let refused = talk_to(asked.clusters.as_deref(), printer);
+    if refused != 0 {
+        return refused;
     }
     let user = match asked.uid.as_deref().map(sys::users::user) {
         None => None,
@@ -70,6 +72,17 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         Ok(status) => status,
         Err(failure) => {
             failure.say("scontrol", printer);
+            1
+        }
+    }
+}
+
+/// Whether a cluster is the one that there is: the exit status.
+fn talk_to(cluster: Option<&str>, printer: &Printer) -> u8 {
+    match super::refuse_other_clusters("scontrol", cluster) {
+        Ok(()) => 0,
+        Err(message) => {
+            printer.say(&format!("scontrol: error: {message}"));
             1
         }
     }
@@ -118,6 +131,19 @@ fn carry_out(asked: &ScontrolArgs, args: &[String], printer: &Printer) -> Result
         ScontrolCommand::HostNames(list) => Ok(host_names(list.as_deref(), printer)),
         ScontrolCommand::HostList { names, sorted } => Ok(host_list(names, *sorted, printer)),
         ScontrolCommand::Ping => ping(printer),
+        ScontrolCommand::StepUsers(node) => step_users(node.as_deref(), printer),
+        ScontrolCommand::CancelReboot(nodes) => cancel_reboot(nodes, printer),
+        ScontrolCommand::TalkTo(cluster) => Ok(talk_to(cluster.as_deref(), printer)),
+        ScontrolCommand::WithMore { command, said } => {
+            let command = command.as_ref().clone();
+            let asked = ScontrolArgs {
+                command,
+                ..asked.clone()
+            };
+            carry_out(&asked, args, printer)?;
+            printer.say(said);
+            Ok(1)
+        }
         ScontrolCommand::ShowJob(job) => show_jobs(job.as_deref(), asked, printer),
         ScontrolCommand::ShowNode(name) => {
             show_nodes(name.as_deref(), asked.style, asked.quiet, printer)
@@ -260,8 +286,24 @@ fn host_names(list: Option<&str>, printer: &Printer) -> u8 {
     0
 }
 
+/// Names, or those of a file, which a `/` begins.
 fn host_list(names: &str, sorted: bool, printer: &Printer) -> u8 {
-    match node_list::fold_list(names, sorted) {
+    let mut names = names.to_owned();
+    if names.starts_with('/') {
+        match super::named_input::read(Path::new(&names)) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let words = text.split([',', ' ', '\t', '\n', '\r']);
+                let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+                names = words.join(",");
+            }
+            Err(why) => {
+                printer.say(&format!("Can not open {names}: {why}"));
+                return 1;
+            }
+        }
+    }
+    match node_list::fold_list(&names, sorted) {
         Ok(folded) => {
             printer.line(&folded);
             0

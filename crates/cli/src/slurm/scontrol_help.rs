@@ -62,6 +62,7 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
                              changes one; Users, Groups, Accounts, Duration and Flags also with += and -=;
                              Skip goes on to the next time of a repeated one
   delete reservation=NAME    removes one that no job names
+  getent [NODE]              the users of the steps on a node
   completing                 jobs that are ending, with the nodes on which they do
   pidinfo PID                the job of a process, and how long it has
   wait_job ID                waits until a job has its nodes

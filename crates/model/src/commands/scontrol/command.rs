@@ -123,6 +123,19 @@ pub enum ScontrolCommand {
     Reconfigure,
     /// `ping`
     Ping,
+    /// `getent [NODE]`: users and groups of the steps there; without a node this one's.
+    StepUsers(Option<String>),
+    /// `cluster [NAME]`: which one is talked to, here the only one.
+    TalkTo(Option<String>),
+    /// `cancel_reboot NODES`
+    CancelReboot(String),
+    /// What is printed although there are more words than it takes; that is an error all the same.
+    WithMore {
+        /// What is printed.
+        command: Box<ScontrolCommand>,
+        /// What is said of the words.
+        said: String,
+    },
     /// `version`, `--version`
     Version,
     /// `help`, `--help`

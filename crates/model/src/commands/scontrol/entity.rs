@@ -6,9 +6,12 @@ use crate::requests::WrittenChange;
 use crate::values::abbreviates;
 
 /// `update`, by what it names.
-pub(super) fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+pub(super) fn update(
+    keyword: &str,
+    words: &[String],
+) -> Result<ScontrolCommand, ScontrolUsageError> {
     if words.is_empty() {
-        return Err(ScontrolUsageError::TooFewForUpdate);
+        return Err(ScontrolUsageError::TooFewAfter(keyword.to_owned()));
     }
     // First, as a job's partition and reservation can be changed too.
     if let Some(update) = update_jobs(words)? {
@@ -52,9 +55,12 @@ fn names(words: &[String], key: &str, least: usize) -> bool {
 }
 
 /// `create`, by the first word that says of what.
-pub(super) fn create(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+pub(super) fn create(
+    keyword: &str,
+    words: &[String],
+) -> Result<ScontrolCommand, ScontrolUsageError> {
     let Some(first) = words.first() else {
-        return Err(ScontrolUsageError::TooFewForCreate);
+        return Err(ScontrolUsageError::TooFewAfter(keyword.to_owned()));
     };
     let is = |word: &String, key| names(std::slice::from_ref(word), key, 3);
     let what = words.iter().find_map(|word| {
@@ -148,9 +154,12 @@ fn made_nodes(words: &[String]) -> Result<ClusterCommand, ScontrolUsageError> {
 }
 
 /// `delete ENTITY=NAME`, `delete ENTITY NAME`
-pub(super) fn delete(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+pub(super) fn delete(
+    keyword: &str,
+    words: &[String],
+) -> Result<ScontrolCommand, ScontrolUsageError> {
     let Some(first) = words.first() else {
-        return Err(ScontrolUsageError::TooFewForDelete);
+        return Err(ScontrolUsageError::TooFewAfter(keyword.to_owned()));
     };
     let (key, name) = match (first.split_once('='), words.get(1)) {
         (Some((key, name)), _) => (key, Some(name)),
@@ -159,18 +168,18 @@ pub(super) fn delete(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageE
     match name {
         Some(name) if abbreviates(key, "ReservationName", 3) => Ok(ScontrolCommand::Unreserve {
             name: name.to_owned(),
-            written: words.join(" "),
+            written: first.clone(),
         }),
         Some(name) if abbreviates(key, "PartitionName", 3) => {
             Ok(ScontrolCommand::Cluster(ClusterCommand::RemovePartition {
                 name: name.to_owned(),
-                written: words.join(" "),
+                written: first.clone(),
             }))
         }
         Some(name) if abbreviates(key, "NodeName", 3) => {
             Ok(ScontrolCommand::Cluster(ClusterCommand::RemoveNodes {
                 nodes: name.to_owned(),
-                written: words.join(" "),
+                written: first.clone(),
             }))
         }
         None if ["ReservationName", "PartitionName", "NodeName"]

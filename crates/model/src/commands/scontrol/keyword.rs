@@ -3,29 +3,22 @@
 use super::command::ScontrolCommand;
 use super::daemons::of_daemons;
 use super::entity::{create, delete, update};
+use super::settings::setting;
 use super::show::show;
 use super::usage_error::ScontrolUsageError;
 use crate::records::RequeueHold;
 use crate::values::abbreviates;
-
-/// Keywords of Slurm's that the embedded engine has no use for or no answer to yet.
-const NOT_BUILT_IN: &[&str] = &[
-    "abort",
-    "fsdampeningfactor",
-    "power",
-    "setdebug",
-    "setdebugflags",
-    "shutdown",
-    "takeover",
-];
 
 pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     let Some((keyword, rest)) = words.split_first() else {
         return Ok(ScontrolCommand::Nothing);
     };
     let is = |name: &str, least: usize| abbreviates(keyword, name, least);
-    if is("show", 2) {
-        return show(rest);
+    if let Some(answer) = setting(keyword, rest) {
+        return answer;
+    }
+    if is("show", 3) {
+        return show(keyword, rest);
     }
     // Not shortened, as in Slurm.
     if is("requeuehold", 11) {
@@ -64,15 +57,15 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
         });
     }
     if is("update", 1) {
-        return update(rest);
+        return update(keyword, rest);
     }
     if is("create", 2) {
-        return create(rest);
+        return create(keyword, rest);
     }
-    if is("delete", 1) {
-        return delete(rest);
+    if is("delete", 3) {
+        return delete(keyword, rest);
     }
-    if is("write", 2) {
+    if is("write", 5) {
         return write(rest);
     }
     if is("listpids", 1) {
@@ -96,31 +89,41 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
     if is("top", 3) {
         return Ok(ScontrolCommand::Top(without_keys(some(keyword, rest)?)));
     }
-    let bare = [
-        ("reconfigure", 3, ScontrolCommand::Reconfigure),
-        ("ping", 3, ScontrolCommand::Ping),
+    if is("ping", 3) {
+        return match rest {
+            [] => Ok(ScontrolCommand::Ping),
+            _ => Err(ScontrolUsageError::TooMany(keyword.clone())),
+        };
+    }
+    // More words don't keep it from it.
+    if is("reconfigure", 3) {
+        return Ok(ScontrolCommand::Reconfigure);
+    }
+    // These are printed all the same.
+    let told = [
         ("version", 4, ScontrolCommand::Version),
         ("help", 2, ScontrolCommand::Help),
     ];
-    for (name, least, command) in bare {
+    for (name, least, command) in told {
         if is(name, least) {
-            return match rest {
-                [] => Ok(command),
-                _ => Err(ScontrolUsageError::TooMany(keyword.clone())),
-            };
+            return Ok(match rest {
+                [] => command,
+                _ => ScontrolCommand::WithMore {
+                    command: Box::new(command),
+                    said: if name == "version" {
+                        format!("too many arguments for {keyword} keyword")
+                    } else {
+                        ScontrolUsageError::TooMany(keyword.clone()).to_string()
+                    },
+                },
+            });
         }
+    }
+    if is("getent", 6) {
+        return Ok(ScontrolCommand::StepUsers(rest.first().cloned()));
     }
     if let Some(answer) = of_daemons(keyword, rest) {
         return answer;
-    }
-    if NOT_BUILT_IN
-        .iter()
-        .any(|name| keyword.eq_ignore_ascii_case(name))
-    {
-        return Err(ScontrolUsageError::Missing {
-            what: keyword.clone(),
-            todo: "it is about Slurm's daemons; yard engine starts, stops and shows this engine",
-        });
     }
     Err(ScontrolUsageError::Keyword(keyword.clone()))
 }
@@ -129,6 +132,14 @@ pub(super) fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsage
 fn write(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     match words {
         [] => Err(ScontrolUsageError::TooFew("write".to_owned())),
+        [_, _, _, _, ..] => Err(ScontrolUsageError::TooMany("write".to_owned())),
+        [entity, ..] if abbreviates(entity, "config", 6) => match words {
+            [_, _, _, ..] => Err(ScontrolUsageError::TooMany("write".to_owned())),
+            _ => Err(ScontrolUsageError::Missing {
+                what: "write config".to_owned(),
+                todo: "scontrol show config prints it; yard cluster show shows the cluster's file",
+            }),
+        },
         [entity, ..] if !abbreviates(entity, "batch_script", 5) => {
             Err(ScontrolUsageError::WriteEntity(entity.clone()))
         }
@@ -147,7 +158,6 @@ fn write(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
             // The real one takes options for no names.
             file: Some(file.clone()).filter(|name| name == "-" || !name.starts_with('-')),
         }),
-        [_, _, _, _, ..] => Err(ScontrolUsageError::TooMany("write".to_owned())),
     }
 }
 

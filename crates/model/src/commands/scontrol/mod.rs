@@ -6,6 +6,7 @@ mod daemons;
 mod entity;
 mod jobs;
 mod keyword;
+mod settings;
 mod show;
 mod usage_error;
 

@@ -5,9 +5,9 @@ use super::usage_error::ScontrolUsageError;
 use crate::values::abbreviates;
 
 /// What is shown.
-pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+pub(super) fn show(keyword: &str, words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     let (entity, value) = match words {
-        [] => return Err(ScontrolUsageError::TooFew("show".to_owned())),
+        [] => return Err(ScontrolUsageError::TooFew(keyword.to_owned())),
         [word] if is_accounting(word) => return Ok(ScontrolCommand::ShowAccounting(Vec::new())),
         [word] => match word.split_once('=') {
             Some((entity, value)) => (entity, Some(value.to_owned())),
@@ -17,7 +17,7 @@ pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageErr
             return Ok(ScontrolCommand::ShowAccounting(rest.to_vec()));
         }
         [entity, value] => (entity.as_str(), Some(value.clone())),
-        [_, _, _, ..] => return Err(ScontrolUsageError::TooMany("show".to_owned())),
+        [_, _, _, ..] => return Err(ScontrolUsageError::TooMany(keyword.to_owned())),
     };
     let is = |name: &str, least: usize| abbreviates(entity, name, least);
     if is("hostnames", 5) {
@@ -29,7 +29,7 @@ pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageErr
             return Ok(ScontrolCommand::HostList { names, sorted });
         }
     }
-    if is("config", 3) {
+    if is("config", 1) {
         return Ok(ScontrolCommand::ShowConfig);
     }
     if is("steps", 2) {
@@ -48,7 +48,10 @@ pub(super) fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageErr
         return Ok(ScontrolCommand::ShowLicences(value));
     }
     if is("jobs", 1) || is("jobid", 1) {
-        return Ok(ScontrolCommand::ShowJob(value));
+        // An empty id is none.
+        return Ok(ScontrolCommand::ShowJob(
+            value.filter(|job| !job.is_empty()),
+        ));
     }
     if is("nodes", 1) {
         return Ok(ScontrolCommand::ShowNode(value));
@@ -74,7 +77,7 @@ fn none_of(is: &dyn Fn(&str, usize) -> bool, name: Option<&str>) -> Option<Scont
         status,
     };
     let quiet = ["aliases", "federation", "burstbuffer", "bbstat", "dwstat"];
-    if quiet.iter().any(|name| is(name, 2)) {
+    if quiet.iter().any(|name| is(name, 2)) || is("federation", 1) {
         return Some(said(String::new(), String::new(), 0));
     }
     let shown = |text: &str| said(format!("{text}\n"), String::new(), 0);

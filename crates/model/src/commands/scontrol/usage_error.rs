@@ -23,6 +23,15 @@ pub enum ScontrolUsageError {
     /// Too many words.
     #[error("too many arguments for keyword:{0}")]
     TooMany(String),
+    /// No word at all after one that takes one.
+    #[error("missing argument for keyword:{0}")]
+    NoArgument(String),
+    /// `wait_job` of what is no job's number.
+    #[error("Invalid job_id {0}")]
+    WaitedJob(String),
+    /// More words after `verbose`.
+    #[error("too many arguments for {0} keyword")]
+    TooManyAfter(String),
     /// `write` of something else.
     #[error("invalid write argument:{0}")]
     WriteEntity(String),
@@ -34,18 +43,12 @@ pub enum ScontrolUsageError {
     /// A limit that is made longer or shorter before it is said whose.
     #[error("scontrol: error: JobId must precede TimeLimit increment or decrement")]
     JobIdFirst,
-    /// `update` alone.
-    #[error("too few arguments for update keyword")]
-    TooFewForUpdate,
-    /// `create` alone.
-    #[error("too few arguments for create keyword")]
-    TooFewForCreate,
+    /// `update`, `create` or `delete` alone.
+    #[error("too few arguments for {0} keyword")]
+    TooFewAfter(String),
     /// `create` of nothing of Slurm's.
     #[error("scontrol: error: Invalid creation entity: {0}")]
     CreationEntity(String),
-    /// `delete` alone.
-    #[error("too few arguments for delete keyword")]
-    TooFewForDelete,
     /// `create NodeName=`: what Slurm says of words of which it makes no node.
     #[error("scontrol: error: {0}")]
     NoNewNode(String),
