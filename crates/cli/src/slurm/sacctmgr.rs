@@ -143,7 +143,7 @@ fn print(asked: &SacctmgrArgs, answer: &SacctmgrAnswer, printer: &Printer) -> u8
             std::fs::write(&path, &answer.stdout).map_err(|error| super::system_words(&error))
         };
         if let Err(why) = written {
-            printer.say(&format!(" Can't open {path}: {why}"));
+            printer.say(&format!("Can't open file {path}, {why}"));
             return 1;
         }
         said.for_each(|line| printer.say(line));
@@ -194,7 +194,8 @@ refused for its account or QOS.
   add|create ENTITY NAME [NAME=VALUE ...]      account, coordinator, federation, qos, resource,
                                                user
   modify ENTITY NAME [where ...] set NAME=VALUE ...
-                                               account, qos, resource, user
+                                               account, cluster, qos, resource, user; without a
+                                               name all accounts, users or QOS
   modify job [where] NAME=VALUE ... set NAME=VALUE ...
                                                what accounting records of jobs: comments and the
                                                derived exit code; jobs by JobID, Users, Accounts,

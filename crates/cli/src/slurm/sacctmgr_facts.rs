@@ -24,7 +24,7 @@ pub fn sacctmgr_facts(
     if shows(&[
         ("events", 1),
         ("clusters", 2),
-        ("tres", 2),
+        ("tres", 3),
         ("reservations", 4),
     ]) {
         take_cluster(&mut facts, client.cluster()?);
@@ -38,7 +38,7 @@ pub fn sacctmgr_facts(
         });
         facts.uids = known.collect();
     }
-    if shows(&[("transactions", 2)]) {
+    if shows(&[("transactions", 1)]) {
         facts.transactions = client.transactions()?;
     }
     if shows(&[("problems", 1)]) {

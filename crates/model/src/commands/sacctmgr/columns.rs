@@ -44,6 +44,11 @@ const fn of_nodes(column: Column, left: bool) -> Column {
     }
 }
 
+/// One of whose name more letters are needed.
+const fn long(column: Column, least: usize) -> Column {
+    Column { least, ..column }
+}
+
 /// In the order in which the beginning of a name finds them.
 #[rustfmt::skip]
 const COLUMNS: &[Column] = &[
@@ -53,6 +58,7 @@ const COLUMNS: &[Column] = &[
     column(&["adminlevel"], "Admin", 9, "admin"),
     column(&["allocated"], "% Allocated", 11, "allocated"),
     column(&["allowed"], "% Allowed", 10, "allowed"),
+    column(&["associations"], "Assocs", 10, "associations"),
     column(&["classification"], "Class", 9, "class"),
     column(&["cluster"], "Cluster", 10, "cluster"),
     column(&["clusternodes"], "Cluster Nodes", 20, "clusternodes"),
@@ -60,9 +66,11 @@ const COLUMNS: &[Column] = &[
     column(&["controlhost"], "ControlHost", 15, "controlhost"),
     column(&["controlport"], "ControlPort", 12, "controlport"),
     column(&["count"], "Count", 6, "count"),
-    column(&["defaultaccount"], "Def Acct", 10, "defaultaccount"),
-    column(&["defaultqos"], "Def QOS", 9, "defaultqos"),
-    column(&["defaultwckey"], "Def WCKey", 10, "defaultwckey"),
+    column(&["countallowed"], "# Allowed", 10, "countallowed"),
+    column(&["cpucount"], "CPU Cnt", 7, "cpucount"),
+    long(column(&["defaultaccount"], "Def Acct", 10, "defaultaccount"), 8),
+    long(column(&["defaultqos"], "Def QOS", 9, "defaultqos"), 8),
+    long(column(&["defaultwckey"], "Def WCKey", 10, "defaultwckey"), 8),
     column(&["description"], "Descr", 20, "description"),
     column(&["duration"], "Duration", 13, "duration"),
     column(&["end", "timeend"], "TimeEnd", 19, "end"),
@@ -72,9 +80,11 @@ const COLUMNS: &[Column] = &[
     column(&["features"], "Features", 20, "features"),
     column(&["federation"], "Federation", 10, "federation"),
     column(&["fedstate"], "FedState", 12, "fedstate"),
+    column(&["fedstateraw"], "FedStateRaw", 11, "fedstateraw"),
     column(&["flags"], "Flags", 20, "flags"),
     column(&["gracetime"], "GraceTime", 10, "gracetime"),
     column(&["grpcpumins"], "GrpCPUMins", 11, "grpcpumins"),
+    column(&["grpcpurunmins"], "GrpCPURunMins", 13, "grpcpurunmins"),
     column(&["grpcpus"], "GrpCPUs", 8, "grpcpus"),
     column(&["grpjobs"], "GrpJobs", 7, "grpjobs"),
     column(&["grpjobsaccrue"], "GrpJobsAccrue", 13, "grpjobsaccrue"),
@@ -91,6 +101,7 @@ const COLUMNS: &[Column] = &[
     column(&["limitfactor"], "LimitFactor", 11, "limitfactor"),
     column(&["maxcpumins", "maxcpuminsperjob"], "MaxCPUMins", 11, "maxcpumins"),
     column(&["maxcpus", "maxcpusperjob"], "MaxCPUs", 8, "maxcpus"),
+    column(&["maxcpuspu", "maxcpusperuser"], "MaxCPUsPU", 9, "maxcpusperuser"),
     column(&["maxjobs"], "MaxJobs", 7, "maxjobs"),
     column(&["maxjobsaccrue"], "MaxJobsAccrue", 13, "maxjobsaccrue"),
     column(&["maxjobsaccruepa", "maxjobsaccrueperaccount"], "MaxJobsAccruePA", 15, "maxjobsaccrueperaccount"),
@@ -98,6 +109,7 @@ const COLUMNS: &[Column] = &[
     column(&["maxjobspa", "maxjobsperaccount"], "MaxJobsPA", 9, "maxjobsperaccount"),
     column(&["maxjobspu", "maxjobsperuser"], "MaxJobsPU", 9, "maxjobsperuser"),
     column(&["maxnodes", "maxnodesperjob"], "MaxNodes", 8, "maxnodes"),
+    column(&["maxnodespu", "maxnodesperuser"], "MaxNodesPU", 10, "maxnodesperuser"),
     column(&["maxsubmitjobs"], "MaxSubmit", 9, "maxsubmitjobs"),
     column(&["maxsubmitpa", "maxsubmitjobspa", "maxsubmitjobsperaccount"], "MaxSubmitPA", 11, "maxsubmitjobsperaccount"),
     column(&["maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser"], "MaxSubmitPU", 11, "maxsubmitjobsperuser"),
@@ -107,21 +119,24 @@ const COLUMNS: &[Column] = &[
     column(&["maxtrespernode", "maxtrespn"], "MaxTRESPerNode", 14, "maxtrespernode"),
     column(&["maxtrespu", "maxtresperuser"], "MaxTRESPU", 13, "maxtresperuser"),
     column(&["maxwall", "maxwalldurationperjob"], "MaxWall", 11, "maxwall"),
+    column(&["mincpus", "mincpusperjob"], "MinCPUs", 8, "mincpus"),
     column(&["minpriothreshold"], "MinPrioThres", 12, "minpriothresh"),
     column(&["mintres", "mintresperjob"], "MinTRES", 13, "mintres"),
     column(&["name"], "Name", 10, "name"),
     of_nodes(column(&["nodecount"], "NodeCount", 9, "nodecount"), false),
-    of_nodes(column(&["nodename"], "NodeName", 15, "nodename"), true),
+    of_nodes(column(&["nodename", "nodenames"], "NodeName", 15, "nodename"), true),
     column(&["organization"], "Org", 20, "organization"),
     column(&["parentid"], "ParentID", 8, "parentid"),
     column(&["parentname"], "ParentName", 10, "parent"),
     column(&["partition"], "Partition", 10, "partition"),
+    column(&["pluginidselect"], "PluginIDSelect", 14, "pluginidselect"),
     column(&["preempt"], "Preempt", 10, "preempt"),
     column(&["preemptexempttime"], "PreemptExemptTime", 19, "preemptexempttime"),
     column(&["preemptmode"], "PreemptMode", 11, "preemptmode"),
     column(&["priority"], "Priority", 10, "priority"),
     column(&["problem"], "Problem", 40, "problem"),
     column(&["qoslevel", "qos"], "QOS", 20, "qos"),
+    long(column(&["qosrawlevel", "qosraw", "qos_raw"], "QOS_RAW", 10, "qosraw"), 4),
     column(&["reason"], "Reason", 30, "reason"),
     column(&["rgt"], "RGT", 6, "rgt"),
     column(&["rpc"], "RPC", 5, "rpc"),
@@ -133,7 +148,7 @@ const COLUMNS: &[Column] = &[
     column(&["timestamp"], "Time", 19, "time"),
     column(&["tres"], "TRES", 20, "tres"),
     column(&["type"], "Type", 8, "type"),
-    column(&["unused"], "UnusedWall", 10, "unused"),
+    column(&["unusedwall"], "UnusedWall", 10, "unused"),
     column(&["usagefactor"], "UsageFactor", 11, "usagefactor"),
     column(&["usagethreshold"], "UsageThres", 10, "usagethreshold"),
     column(&["user"], "User", 10, "user"),
@@ -165,7 +180,7 @@ pub(super) fn choose(format: &str) -> Result<Vec<Chosen>, String> {
         let column = COLUMNS.iter().find(fits);
         let column = column.or_else(|| COLUMNS.iter().find(begins));
         let column = column.filter(|_| !name.is_empty());
-        let column = column.ok_or_else(|| format!("Unknown field '{name}'"))?;
+        let column = column.ok_or_else(|| format!("Unknown field '{lower}'"))?;
         let width = asked_width(size).map_or(column.width, isize::unsigned_abs);
         Ok(Chosen {
             column,
@@ -175,6 +190,18 @@ pub(super) fn choose(format: &str) -> Result<Vec<Chosen>, String> {
     };
     format.split(',').map(one).collect()
 }
+
+/// Moments, which are cut without a mark where they are wider than their column.
+const MOMENTS: &[&str] = &["end", "start", "time"];
+
+/// Lengths of time, which are never cut.
+const LENGTHS: &[&str] = &[
+    "duration",
+    "gracetime",
+    "grpwall",
+    "maxwall",
+    "preemptexempttime",
+];
 
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -236,6 +263,8 @@ fn put_line(columns: &[Chosen], cells: &[String], style: Style, header: bool, te
         let cell: String = match cell.chars().count() > width {
             // A header is cut without a mark.
             true if header => cell.chars().take(width).collect(),
+            true if MOMENTS.contains(&column.column.key) => cell.chars().take(width).collect(),
+            true if LENGTHS.contains(&column.column.key) => cell.clone().into_owned(),
             true => {
                 let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
                 format!("{kept}+")

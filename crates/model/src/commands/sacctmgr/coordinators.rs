@@ -16,50 +16,79 @@ pub(super) fn coordinators(
     names.extend(condition.users.unwrap_or_default());
     let mut accounts = condition.accounts.unwrap_or_default();
     kept_accounts(&mut accounts, to);
-    if names.is_empty() || accounts.is_empty() {
-        return Err(Answer::refused(
-            " You need to specify the user list and the account list here.\n".to_owned(),
-        ));
+    let missing = match (names.is_empty(), accounts.is_empty(), add) {
+        (true, true, true) => Some("specify conditions to to add the coordinator."),
+        (true, true, false) => Some("specify a user list or account list here."),
+        (true, false, true) => Some("specify a user list here."),
+        (false, true, true) => Some("specify an account list here."),
+        _ => None,
+    };
+    if let Some(missing) = missing {
+        return Err(Answer::refused(format!(" You need to {missing}\n")));
+    }
+    let unknown = |kind: &str, name: &str| {
+        Answer::refused(format!(" You specified a non-existent {kind} '{name}'.\n"))
+    };
+    let is_user = |name: &&String| to.users.iter().any(|user| user.name == **name);
+    if let Some(name) = names.iter().find(|name| !is_user(name)) {
+        return Err(unknown("user", name));
+    }
+    let is_account = |name: &&String| to.accounts.iter().any(|it| it.name == **name);
+    if let Some(name) = accounts.iter().find(|name| !is_account(name)) {
+        return Err(unknown("account", name));
     }
     let list = |names: &[String]| {
-        names
-            .iter()
-            .map(|name| format!("  {name}\n"))
-            .collect::<String>()
+        let lines = names.iter().map(|name| format!("  {name}\n"));
+        lines.collect::<String>()
     };
-    let mut removed = String::new();
-    let mut any = false;
-    for account in to
-        .accounts
-        .iter_mut()
-        .filter(|it| accounts.contains(&it.name))
-    {
-        for name in &names {
-            let is_one = account.coordinators.contains(name);
-            if is_one == add {
-                continue;
-            }
-            any = true;
-            if add {
-                account.coordinators.push(name.clone());
-            } else {
-                account.coordinators.retain(|it| it != name);
-                removed.push_str(&format!("  U = {name:<9} A = {:<10}\n", account.name));
+    if add {
+        let all = to.accounts.iter_mut();
+        for account in all.filter(|it| accounts.contains(&it.name)) {
+            for name in &names {
+                if !account.coordinators.contains(name) {
+                    account.coordinators.push(name.clone());
+                }
             }
         }
-    }
-    match (add, any) {
-        (true, false) => Err(Answer::nothing("Nothing new added.")),
-        (false, false) => Err(Answer::nothing("Nothing deleted")),
-        (true, true) => Ok(Answer::changed(format!(
+        return Ok(Answer::changed(format!(
             " Adding Coordinator User(s)\n{} To Account(s) and all sub-accounts\n{}",
             list(&names),
             list(&accounts)
-        ))),
-        (false, true) => Ok(Answer::changed(format!(
-            " Removing Coordinators with user name\n{} From Account(s)\n{} Removed Coordinators (sub accounts not listed)...\n{removed}",
+        )));
+    }
+    let said = match (names.is_empty(), accounts.is_empty()) {
+        (true, _) => format!(" Removing all users from Accounts\n{}", list(&accounts)),
+        (false, true) => format!(
+            " Removing Coordinators with user name\n{} From all accounts\n",
+            list(&names)
+        ),
+        (false, false) => format!(
+            " Removing Coordinators with user name\n{} From Account(s)\n{}",
             list(&names),
             list(&accounts)
-        ))),
+        ),
+    };
+    let mut removed = String::new();
+    for account in &mut to.accounts {
+        if !accounts.is_empty() && !accounts.contains(&account.name) {
+            continue;
+        }
+        account.coordinators.retain(|name| {
+            let goes = names.is_empty() || names.contains(name);
+            if goes {
+                removed.push_str(&format!("  U = {name:<9} A = {:<10}\n", account.name));
+            }
+            !goes
+        });
     }
+    if removed.is_empty() {
+        return Err(Answer {
+            stdout: format!("{said} Nothing removed\n"),
+            status: 1,
+            ..Answer::default()
+        });
+    }
+    Ok(Answer::changed(format!(
+        "{said} Removed Coordinators (sub accounts not listed)...\n{removed}"
+    )))
 }

@@ -32,6 +32,12 @@ pub(super) fn dump(words: &[String], from: &Accounting) -> Result<Answer, Answer
             " Cluster {cluster} doesn't exist.\n"
         )));
     }
+    let is_known = |word: &&String| {
+        !word.contains('=') || is_cluster(word) || word.to_ascii_lowercase().starts_with("file=")
+    };
+    if let Some(unknown) = words.iter().find(|word| !is_known(word)) {
+        return Err(Answer::refused(format!(" Unknown option: {unknown}\n")));
+    }
     let chains = AccountChains::of(from);
     let mut lines: Vec<String> = Vec::new();
     for (_, it) in from.tree() {
@@ -181,16 +187,48 @@ fn tail(it: &AccountAssociation, chains: &AccountChains<'_>, qos: Option<&[Strin
     text
 }
 
+/// `clean`, which has all go first.
+pub(super) fn is_clean(word: &str) -> bool {
+    word.eq_ignore_ascii_case("clean")
+}
+
+fn is_cluster(word: &str) -> bool {
+    word.to_ascii_lowercase().starts_with("cluster=")
+}
+
+const CLEAN: &str = "\
+sacctmgr: error: what there is does not go before a file is loaded
+sacctmgr:   asked   load clean
+sacctmgr:   there   accounts and users with jobs that were counted for them
+sacctmgr:   do      delete the accounts that are to go, then load the file
+";
+
 /// Adds what a file has and the accounting has not; settings of what is there become the file's.
 pub(super) fn load(
     words: &[String],
     to: &mut Accounting,
     text: Option<&str>,
 ) -> Result<Answer, Answer> {
-    if words.is_empty() {
-        return Err(Answer::refused(
-            " No filename given, specify one with file=''\n".to_owned(),
-        ));
+    let is_file = |word: &str| {
+        word.get(..5)
+            .is_some_and(|key| key.eq_ignore_ascii_case("file="))
+    };
+    let mut unknown = words.iter();
+    let unknown = unknown.find(|word| word.contains('=') && !is_file(word) && !is_cluster(word));
+    let unknown = unknown.map(|word| format!(" Unknown option: {word}\n"));
+    let has_file = words
+        .iter()
+        .any(|word| is_file(word) || !word.contains('=') && !is_clean(word));
+    if unknown.is_some() || !has_file {
+        let missing = " No filename given, specify one with file=''\n";
+        return Err(Answer::refused(format!(
+            "{}{}",
+            unknown.unwrap_or_default(),
+            if has_file { "" } else { missing }
+        )));
+    }
+    if words.iter().any(|word| is_clean(word)) {
+        return Err(Answer::refused(CLEAN.to_owned()));
     }
     let text = text.unwrap_or_default();
     let before = to.clone();

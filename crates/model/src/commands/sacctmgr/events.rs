@@ -62,7 +62,13 @@ impl EventRequest {
                     let nodes = node_list::expand(value).unwrap_or_default();
                     asked.nodes = Some(nodes);
                 }
-                "state" | "states" => asked.states = Some(list_of(&value.to_ascii_uppercase())),
+                "state" | "states" => {
+                    let states = list_of(&value.to_ascii_uppercase());
+                    if let Some(bad) = states.iter().find(|state| !is_state(state)) {
+                        return Err(Answer::refused(bad_state(&bad.to_ascii_lowercase())));
+                    }
+                    asked.states = Some(states);
+                }
                 "reason" | "reasons" => asked.reasons = Some(list_of(value)),
                 "user" | "users" => asked.users = Some(list_of(value)),
                 "cluster" | "clusters" => asked.clusters = Some(list_of(value)),
@@ -124,6 +130,33 @@ impl EventRequest {
                 .until
                 .is_none_or(|until| event.begin.seconds() <= until.seconds())
     }
+}
+
+/// In the order in which the real one tells them.
+const STATES: &[&str] = &[
+    "DRAIN",
+    "FAIL",
+    "UNKNOWN",
+    "DOWN",
+    "IDLE",
+    "ALLOCATED",
+    "?",
+    "MIXED",
+    "FUTURE",
+];
+
+/// The beginning of one is enough.
+fn is_state(word: &str) -> bool {
+    STATES
+        .iter()
+        .any(|state| state.starts_with(word) || word.starts_with(state))
+}
+
+fn bad_state(word: &str) -> String {
+    format!(
+        "Invalid state: {word}\nValid node states are: {} \nsacctmgr: fatal: unrecognized job state value\n",
+        STATES.join(" ")
+    )
 }
 
 fn of(word: &str) -> Result<Of, Answer> {
@@ -189,6 +222,15 @@ fn cell(event: &NodeEvent, key: &str, from: &Accounting, facts: &SacctmgrFacts) 
         "eventraw" => if is_cluster { "1" } else { "2" }.to_owned(),
         "state" => event.state_text().to_owned(),
         "stateraw" => event.state.to_string(),
+        "cpucount" => {
+            let tres = if is_cluster {
+                Some(&facts.cluster_tres)
+            } else {
+                facts.node_tres.get(&event.node)
+            };
+            let cpus = tres.and_then(|tres| cpus_of(tres));
+            cpus.map_or_else(String::new, |cpus| cpus.to_string())
+        }
         "reason" if is_cluster => CLUSTER_REGISTERED.to_owned(),
         "reason" => event.reason.clone(),
         "user" => match facts.uids.get(&event.user) {

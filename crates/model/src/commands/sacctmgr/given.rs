@@ -134,7 +134,7 @@ pub(super) fn without_repeats(names: Vec<String>) -> Vec<String> {
 }
 
 /// What is said of the first name of no QOS.
-fn unknown_qos(changes: &[ListChange], from: &Accounting) -> Option<String> {
+pub(super) fn unknown_qos(changes: &[ListChange], from: &Accounting) -> Option<String> {
     let is_known = |name: &&String| from.qos.iter().any(|qos| qos.name == **name);
     let mut names = changes.iter().flat_map(ListChange::names);
     let bad = names.find(|name| !is_known(name))?;
@@ -208,6 +208,38 @@ impl Given {
                 name => format!("  {name:<width$} = {value}\n"),
             });
         lines.collect()
+    }
+
+    /// What is set, also what is given up, as `modify cluster` says it.
+    pub(super) fn changed_lines(&self) -> String {
+        let own = self.own();
+        let mut said: Vec<(&str, String)> = Vec::new();
+        for (setting, _, given) in &self.settings {
+            let value = match own.get(setting.key) {
+                Some(value) => setting.value_text(value),
+                None if setting.key == "defaultqos" => "(null)".to_owned(),
+                None if given.contains('=') => given.replace("=-1", "=NONE"),
+                None => "NONE".to_owned(),
+            };
+            said.push((setting.said, value));
+        }
+        // The real one's own order has its default QOS last.
+        said.sort_by_key(|(name, _)| (*name == "DefQOS", *name));
+        said.dedup();
+        for change in &self.qos {
+            let sign = match change {
+                ListChange::Set(_) => "",
+                ListChange::Add(_) => "+",
+                ListChange::Remove(_) => "-",
+            };
+            let names = change.names().iter();
+            let names: Vec<String> = names.map(|name| format!("{sign}{name}")).collect();
+            said.push(("QOS", names.join(",")));
+        }
+        let lines = said.iter();
+        lines
+            .map(|(name, value)| format!("  {name:<13} = {value}\n"))
+            .collect()
     }
 
     pub(super) fn unknown_cluster(&self, accounting: &Accounting) -> Option<Answer> {

@@ -5,6 +5,7 @@ mod add;
 mod columns;
 mod condition;
 mod coordinators;
+mod daemon;
 mod default_qos;
 mod delete;
 mod dump;
@@ -165,13 +166,14 @@ impl SacctmgrArgs {
             });
             named.filter(|name| !name.is_empty())
         };
-        if is(verb, "dump", 1) {
+        if is(verb, "dump", 3) {
             let cluster = rest.iter().find(|word| !word.contains('='));
             let own = cluster.map(|cluster| format!("./{cluster}.cfg"));
             return name().or(own).map(SacctmgrFile::Write);
         }
-        if is(verb, "load", 1) {
-            let bare = rest.iter().find(|word| !word.contains('='));
+        if is(verb, "load", 2) {
+            let mut words = rest.iter();
+            let bare = words.find(|word| !word.contains('=') && !dump::is_clean(word));
             return name().or_else(|| bare.cloned()).map(SacctmgrFile::Read);
         }
         None
@@ -182,7 +184,7 @@ impl SacctmgrArgs {
     pub fn shows(&self, entity: &str, least: usize) -> bool {
         let mut words = self.words.iter();
         let (verb, shown) = (words.next(), words.next());
-        let is_show = verb.is_some_and(|verb| is(verb, "show", 1) || is(verb, "list", 2));
+        let is_show = verb.is_some_and(|verb| is(verb, "show", 3) || is(verb, "list", 3));
         is_show && shown.is_some_and(|shown| is(shown, entity, least))
     }
 
@@ -190,7 +192,7 @@ impl SacctmgrArgs {
     #[must_use]
     pub fn deletes(&self) -> bool {
         let verb = self.words.first();
-        verb.is_some_and(|verb| is(verb, "delete", 1) || is(verb, "remove", 1))
+        verb.is_some_and(|verb| is(verb, "delete", 3) || is(verb, "remove", 3))
     }
 
     /// What it changes of the records of jobs, where it is `modify job`.
@@ -261,26 +263,20 @@ impl SacctmgrArgs {
             ));
         };
         let known = [
-            ("show", 1, Verb::Show),
-            ("list", 2, Verb::Show),
-            ("add", 2, Verb::Add),
-            ("create", 2, Verb::Add),
+            ("show", 3, Verb::Show),
+            ("list", 3, Verb::Show),
+            ("add", 3, Verb::Add),
+            ("create", 3, Verb::Add),
             ("modify", 1, Verb::Modify),
             ("update", 1, Verb::Modify),
-            ("delete", 1, Verb::Delete),
-            ("remove", 1, Verb::Delete),
-            ("dump", 1, Verb::Dump),
+            ("delete", 3, Verb::Delete),
+            ("remove", 3, Verb::Delete),
+            ("dump", 3, Verb::Dump),
             ("load", 2, Verb::Load),
         ];
         let verb_of = known.iter().find(|(name, least, _)| is(verb, name, *least));
         let Some((_, _, action)) = verb_of else {
-            return Err(Answer::refused(if is(verb, "help", 2) {
-                format!("too many arguments for keyword:{verb}\n")
-            } else if is(verb, "version", 4) {
-                format!("too many arguments for {verb} keyword\n")
-            } else {
-                format!("invalid keyword: {verb}\n")
-            }));
+            return daemon::answer(verb, rest);
         };
         let changes = matches!(action, Verb::Add | Verb::Modify | Verb::Delete | Verb::Load);
         if self.read_only && changes {
@@ -306,9 +302,12 @@ impl SacctmgrArgs {
             Verb::Add if one("resources", 1) => resources::add(words, accounting),
             Verb::Add if one("federations", 1) => resources::add_federation(words, accounting),
             Verb::Add if one("clusters", 2) => {
-                let name = words.first().cloned().unwrap_or_default();
+                let Some(name) = words.first().filter(|name| !name.is_empty()) else {
+                    let words = " Need name of cluster to add.\n";
+                    return Err(Answer::refused(words.to_owned()));
+                };
                 let known = format!("This cluster {name} already exists.  Not adding.");
-                if name == accounting.cluster {
+                if *name == accounting.cluster {
                     Err(Answer::nothing(&known))
                 } else {
                     Err(Answer::refused(
@@ -316,6 +315,7 @@ impl SacctmgrArgs {
                     ))
                 }
             }
+            Verb::Modify if one("clusters", 1) => modify::modify_cluster(words, accounting),
             Verb::Modify if one("accounts", 2) => modify::modify_account(words, accounting),
             Verb::Modify if one("users", 1) => modify::modify_user(words, accounting),
             Verb::Modify if one("qos", 1) => modify::modify_qos(words, accounting),
@@ -329,6 +329,9 @@ impl SacctmgrArgs {
             Verb::Delete if one("qos", 1) => delete::delete_qos(words, accounting),
             Verb::Delete if one("coordinators", 2) => {
                 coordinators::coordinators(words, accounting, false)
+            }
+            Verb::Delete if one("clusters", 2) && words.is_empty() => {
+                Err(condition::no_conditions())
             }
             Verb::Delete if one("clusters", 2) => Err(Answer::nothing("Nothing deleted")),
             _ => Err(no_entity(*action)),
@@ -361,14 +364,14 @@ impl SacctmgrArgs {
         if one("qos", 1) {
             return show::qos(words, accounting, style);
         }
-        if one("tres", 2) {
+        if one("transactions", 1) {
+            return show_more::transactions(words, facts, style);
+        }
+        if one("tres", 3) {
             return show::tres(words, facts, style);
         }
         if one("events", 1) {
             return events::events(words, accounting, facts, style);
-        }
-        if one("transactions", 1) && entity.len() > 1 {
-            return show_more::transactions(words, facts, style);
         }
         if one("problems", 1) {
             return show_more::problems(words, accounting, facts, style);

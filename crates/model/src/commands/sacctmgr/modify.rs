@@ -1,4 +1,4 @@
-//! `sacctmgr modify` of accounts, users and QOS.
+//! `sacctmgr modify` of accounts, clusters, users and QOS.
 
 use super::condition::{split, split_of_users};
 use super::default_qos::keep_default_qos;
@@ -6,35 +6,30 @@ use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remark
 use super::kept_names::{kept_accounts, kept_qos};
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
-use crate::records::{AccountAssociation, AccountChains, AccountUser, Accounting};
+use crate::records::{AccountAssociation, AccountChains, AccountUser, Accounting, TreePlace};
+use std::collections::BTreeMap;
 
-/// `modify account|user …`: what both do to associations; accounts are shown as they were before.
+/// `modify account|cluster|user …`: what all do to associations. They are shown from the left of the tree, each
+/// account with the users below it that change along.
 fn modify_associations(
     given: &Given,
     before: &Accounting,
     to: &mut Accounting,
     is_meant: impl Fn(&AccountAssociation) -> bool,
 ) -> String {
-    let passes_down = !given.qos.is_empty()
-        || given
-            .settings
-            .iter()
-            .any(|(setting, ..)| is_passed_down(setting.key));
-    let cluster = to.cluster.clone();
-    let mut text = String::new();
-    let mut changed_accounts = Vec::new();
+    let below = Below::of(before);
     let meant = 0..to.associations.len();
     let mut meant: Vec<usize> = meant
         .filter(|index| is_meant(&to.associations[*index]))
         .collect();
-    if given.parent.is_some() {
-        let places = before.places();
-        meant.sort_by_key(|index| {
-            places
-                .get(&before.associations[*index].id)
-                .map(|it| it.left)
-        });
+    meant.sort_by_key(|index| below.place(&before.associations[*index]));
+    let mut keys: Vec<&str> = given.settings.iter().map(|(it, ..)| it.key).collect();
+    keys.retain(|key| is_passed_down(key) || *key == "priority");
+    if !given.qos.is_empty() {
+        keys.push(QOS);
     }
+    let cluster = to.cluster.clone();
+    let mut text = String::new();
     for index in meant {
         let qos = AccountChains::of(to).qos_of(&to.associations[index]);
         let qos = qos.to_vec();
@@ -43,34 +38,117 @@ fn modify_associations(
         if !given.qos.is_empty() {
             it.qos = Some(given.qos.iter().fold(qos, changed_list));
         }
+        let account = &it.account;
         match (&it.user, &before.associations[index].parent) {
+            (Some(_), _) => text.push_str(&user_line(&cluster, it)),
             (None, Some(parent)) => {
-                text.push_str(&format!(
-                    "  C = {cluster:<10} A = {} of {parent}\n",
-                    it.account
-                ));
-                changed_accounts.push(it.account.clone());
+                text.push_str(&format!("  C = {cluster:<10} A = {account} of {parent}\n"));
             }
-            (None, None) => text.push_str(&format!("  C = {cluster:<10} A = {}\n", it.account)),
-            (Some(_), _) => {}
+            (None, None) => text.push_str(&format!("  C = {cluster:<10} A = {account}\n")),
         }
-    }
-    // Users come the newest first; those that go by their account's value changed with it.
-    for it in to.associations.iter().rev() {
-        let Some(user) = &it.user else { continue };
-        let goes_along = passes_down
-            && changed_accounts.contains(&it.account)
-            && (given.qos.is_empty() || it.qos.is_none());
-        if is_meant(it) || goes_along {
-            let partition = it.partition.iter();
-            let partition: String = partition.map(|name| format!(" P = {name}")).collect();
-            text.push_str(&format!(
-                "  C = {cluster:<10} A = {:<20} U = {user:<9}{partition}\n",
-                it.account
-            ));
+        if it.user.is_none() {
+            below.add_going_along(account, &keys, &mut text);
         }
     }
     text
+}
+
+/// The list of QOS beside the settings of an association.
+const QOS: &str = "qos";
+
+fn user_line(cluster: &str, it: &AccountAssociation) -> String {
+    let user = it.user.as_deref().unwrap_or_default();
+    let partition = it.partition.iter();
+    let partition: String = partition.map(|name| format!(" P = {name}")).collect();
+    format!(
+        "  C = {cluster:<10} A = {:<20} U = {user:<9}{partition}\n",
+        it.account
+    )
+}
+
+/// What is right below each account, from the left.
+struct Below<'a> {
+    of: BTreeMap<&'a str, Vec<&'a AccountAssociation>>,
+    places: BTreeMap<u32, TreePlace>,
+    cluster: &'a str,
+}
+
+impl<'a> Below<'a> {
+    fn of(accounting: &'a Accounting) -> Below<'a> {
+        let mut below = Below {
+            of: BTreeMap::new(),
+            places: accounting.places(),
+            cluster: &accounting.cluster,
+        };
+        for it in &accounting.associations {
+            let over = match it.user {
+                Some(_) => Some(&it.account),
+                None => it.parent.as_ref(),
+            };
+            if let Some(over) = over {
+                below.of.entry(over).or_default().push(it);
+            }
+        }
+        let places = &below.places;
+        for all in below.of.values_mut() {
+            all.sort_by_key(|it| places.get(&it.id).map(|place| place.left));
+        }
+        below
+    }
+
+    fn place(&self, it: &AccountAssociation) -> Option<u32> {
+        self.places.get(&it.id).map(|place| place.left)
+    }
+
+    /// The users below an account that go by what is set of it: they and the accounts between have no value of
+    /// their own (`_modify_unset_users` of accounting_storage_mysql.c).
+    fn add_going_along(&self, account: &str, keys: &[&str], text: &mut String) {
+        for it in self.of.get(account).into_iter().flatten() {
+            let is_unset = |key: &&&str| match **key {
+                QOS => it.qos.is_none(),
+                key => !it.settings.contains_key(key),
+            };
+            let unset: Vec<&str> = keys.iter().filter(is_unset).copied().collect();
+            match it.user {
+                _ if unset.is_empty() => {}
+                Some(_) => text.push_str(&user_line(self.cluster, it)),
+                None => self.add_going_along(&it.account, &unset, text),
+            }
+        }
+    }
+}
+
+/// `modify cluster …`: what all of it goes by.
+pub(super) fn modify_cluster(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
+    let (condition, set) = split(words)?;
+    let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
+    given.refuse_wckeys()?;
+    if given.settings.is_empty() && given.qos.is_empty() {
+        return Err(nothing_to_set());
+    }
+    let mut said = format!(" Setting\n  Default Limits:\n{}", given.changed_lines());
+    let named = || condition.names.iter().chain(&condition.clusters);
+    let is_named = named().next().is_none() || named().any(|name| *name == to.cluster);
+    let before = to.clone();
+    let is_meant = |it: &AccountAssociation| it.user.is_none() && it.parent.is_none();
+    let lines = if is_named {
+        modify_associations(&given, &before, to, is_meant)
+    } else {
+        String::new()
+    };
+    if lines.is_empty() {
+        said.push_str(" Nothing modified\n");
+        return Err(Answer {
+            stdout: said,
+            status: 1,
+            ..Answer::default()
+        });
+    }
+    keep_default_qos(before, to, &given, is_meant)?;
+    said.push_str(&format!(
+        " Modified cluster defaults for associations...\n{lines}"
+    ));
+    finish(said, &given)
 }
 
 /// `modify account …`
@@ -103,6 +181,8 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
     }
     let before = to.clone();
     let mut names = condition.names;
+    // Without a name it is about all of them.
+    let are_all = names.is_empty() && given.parent.is_none();
     if let Some(parent) = &given.parent {
         if to.account_association(parent).is_none() {
             let text = format!(" Parent Account {parent} doesn't exist.\n");
@@ -117,9 +197,10 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
         names.retain(|name| move_account(name, parent, to));
     }
     if !given.settings.is_empty() || !given.qos.is_empty() || given.parent.is_some() {
-        let is_meant = |it: &AccountAssociation| it.user.is_none() && names.contains(&it.account);
+        let is_named = |it: &AccountAssociation| are_all || names.contains(&it.account);
+        let is_meant = |it: &AccountAssociation| it.user.is_none() && is_named(it);
         let lines = modify_associations(&given, &before, to, is_meant);
-        keep_default_qos(before, to, &given, |it| names.contains(&it.account))?;
+        keep_default_qos(before, to, &given, is_named)?;
         if !lines.is_empty() {
             text.push_str(&format!(" Modified account associations...\n{lines}"));
         }
@@ -192,9 +273,11 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
     }
     if !given.settings.is_empty() || !given.qos.is_empty() {
         let is_meant = |it: &AccountAssociation| {
+            let names = &condition.names;
+            // Without a name it is about all of them.
             it.user
                 .as_ref()
-                .is_some_and(|user| condition.names.contains(user))
+                .is_some_and(|user| names.is_empty() || names.contains(user))
                 && condition
                     .accounts
                     .as_ref()

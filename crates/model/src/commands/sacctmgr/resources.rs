@@ -98,7 +98,7 @@ fn is_beginning(word: &str, name: &str) -> bool {
 pub(super) fn show(words: &[String], from: &Accounting, style: Style) -> Result<Answer, Answer> {
     let (own, words): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| {
         let lower = word.to_ascii_lowercase();
-        lower == "withclusters" || lower.starts_with("server=") || lower.starts_with("type=")
+        lower == "withclusters" || lower.starts_with("server=")
     });
     let with_clusters = own
         .iter()
@@ -126,6 +126,9 @@ pub(super) fn show(words: &[String], from: &Accounting, style: Style) -> Result<
             "description" => it.description.clone(),
             "cluster" if share.is_some() => from.cluster.clone(),
             "allowed" => share.map_or_else(String::new, |share| share.to_string()),
+            "countallowed" => share.map_or_else(String::new, |share| {
+                (u64::from(it.count) * u64::from(share) / 100).to_string()
+            }),
             _ => String::new(),
         }
     });
@@ -354,6 +357,11 @@ pub(super) fn add_federation(words: &[String], to: &mut Accounting) -> Result<An
             }
             Some(_) => return Err(Answer::refused(format!(" Unknown option: {word}\n"))),
         }
+    }
+    if names.is_empty() {
+        return Err(Answer::refused(
+            " Need name of federation to add.\n".to_owned(),
+        ));
     }
     names.retain(|name| !to.federations.contains(name));
     if names.is_empty() {

@@ -2,7 +2,9 @@
 
 use super::columns::{Chosen, Style, choose, table, table_of};
 use super::facts::SacctmgrFacts;
-use super::words::{Answer, list_of};
+use super::given::unknown_qos;
+use super::is;
+use super::words::{Answer, ListChange, list_of};
 use crate::records::{
     Account, AccountAssociation, AccountChains, AccountUser, Accounting, Qos, TreePlace,
 };
@@ -14,12 +16,16 @@ const ACCOUNT_LIMITS: &str = "cluster,parentname,user,share,priority,grpjobs,grp
 const USER: &str = "user,defaultaccount,adminlevel";
 const USER_LIMITS: &str = "cluster,account,partition,share,priority,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,maxcpumins,qos,defaultqos";
 const ASSOCIATION: &str = "cluster,account,user,partition,share,priority,grpjobs,grptres,grpsubmit,grpwall,grptresmins,maxjobs,maxtres,maxtrespernode,maxsubmit,maxwall,maxtresmins,qos,defaultqos,grptresrunmins";
+const ASSOCIATION_ALONE: &str = "cluster,account,user,partition";
 const QOS: &str = "name,priority,gracetime,preempt,preemptexempttime,preemptmode,flags%40,usagethreshold,usagefactor,grptres,grptresmins,grptresrunmins,grpjobs,grpsubmit,grpwall,maxtres,maxtrespernode,maxtresmins,maxwall,maxtrespu,maxjobspu,maxsubmitpu,maxtrespa,maxjobspa,maxsubmitpa,mintres";
 const CLUSTER: &str = "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,maxsubmit,maxwall,qos,defaultqos";
 const TRES: &str = "type,name%15,id";
 
 /// The number of the protocol of Slurm 22.05.
 const PROTOCOL: &str = "9728";
+
+/// The number of Slurm's plugin that gives jobs CPUs and GPUs one by one.
+const CONS_TRES: &str = "109";
 
 /// What a `show` asks for.
 #[derive(Default)]
@@ -34,6 +40,12 @@ pub(super) struct ShowRequest {
     with_coord: bool,
     tree: bool,
     only_defaults: bool,
+    /// `wopinfo`: what an association has of its own alone.
+    without_parents: bool,
+    /// `wolimits`: without the columns of limits.
+    without_limits: bool,
+    /// `withsubaccounts`: also of those under the accounts that are named.
+    sub_accounts: bool,
     /// Conditions on what a row has beside its name.
     values: BTreeMap<String, Vec<String>>,
 }
@@ -44,14 +56,33 @@ impl ShowRequest {
         let mut asked = ShowRequest::default();
         for word in words {
             let Some((key, value)) = word.split_once('=') else {
-                match word.to_ascii_lowercase().as_str() {
-                    "where" | "withdeleted" | "withsubaccounts" | "withrawqoslevel" | "wopinfo"
-                    | "woplimits" | "all_clusters" => {}
-                    "withassoc" | "withassociations" => asked.with_assoc = true,
-                    "withcoordinators" | "withcoord" => asked.with_coord = true,
-                    "tree" => asked.tree = true,
-                    "onlydefaults" => asked.only_defaults = true,
-                    _ => asked.names.get_or_insert_default().extend(list_of(word)),
+                let one = |name: &str, least| is(word, name, least);
+                if one("withassociations", 5) {
+                    asked.with_assoc = true;
+                } else if one("withcoordinators", 5) {
+                    asked.with_coord = true;
+                } else if one("tree", 4) {
+                    asked.tree = true;
+                } else if one("onlydefaults", 4) {
+                    asked.only_defaults = true;
+                } else if one("wopinfo", 4) {
+                    asked.without_parents = true;
+                } else if one("wolimits", 3) {
+                    asked.without_limits = true;
+                } else if one("withsubaccounts", 5) {
+                    asked.sub_accounts = true;
+                } else if ![
+                    ("where", 5),
+                    ("withdeleted", 5),
+                    ("withrawqoslevel", 5),
+                    ("withfed", 5),
+                    ("woplimits", 4),
+                    ("all_clusters", 12),
+                ]
+                .iter()
+                .any(|(name, least)| one(name, *least))
+                {
+                    asked.names.get_or_insert_default().extend(list_of(word));
                 }
                 continue;
             };
@@ -63,12 +94,20 @@ impl ShowRequest {
                 "account" | "accounts" | "acct" => asked.accounts = Some(list_or_empty(value)),
                 "cluster" | "clusters" => asked.clusters = Some(list_of(value)),
                 "adminlevel" | "admin" => asked.admin = Some(value.to_ascii_lowercase()),
-                "defaultaccount" | "partition" | "partitions" | "qos" | "organization"
-                | "description" | "parent" | "id" => {
-                    let key = if key == "partitions" {
-                        "partition"
+                "defaultaccount" | "partition" | "partitions" | "qos" | "qoslevel"
+                | "defaultqos" | "preemptmode" | "parent" | "id" => {
+                    let key = match key.as_str() {
+                        "partitions" => "partition",
+                        "qoslevel" => "qos",
+                        key => key,
+                    };
+                    asked.values.insert(key.to_owned(), list_or_empty(value));
+                }
+                _ if is(&key, "organization", 1) || is(&key, "description", 1) => {
+                    let key = if key.starts_with('o') {
+                        "organization"
                     } else {
-                        &key
+                        "description"
                     };
                     asked.values.insert(key.to_owned(), list_or_empty(value));
                 }
@@ -86,6 +125,44 @@ impl ShowRequest {
     fn fits(&self, key: &str, value: &str) -> bool {
         let wanted = self.values.get(key);
         wanted.is_none_or(|all| all.iter().any(|it| it.eq_ignore_ascii_case(value)))
+    }
+
+    /// A word alone is the number of an association.
+    fn take_ids(&mut self) -> Result<(), Answer> {
+        for word in self.names.take().unwrap_or_default() {
+            if word.parse::<u32>().is_err() {
+                return Err(Answer::refused(format!(
+                    "sacctmgr: error: Invalid value for AssocId ({word})\n"
+                )));
+            }
+            self.values.entry("id".to_owned()).or_default().push(word);
+        }
+        Ok(())
+    }
+
+    fn refuse_unknown_qos(&self, from: &Accounting) -> Result<(), Answer> {
+        for key in ["qos", "defaultqos"] {
+            let names = self.values.get(key).cloned().unwrap_or_default();
+            let said = names.join(",");
+            if let Some(words) = unknown_qos(&[ListChange::Set(names)], from) {
+                let condition = format!(" Unknown condition: {key}={said}\n");
+                return Err(Answer::refused(format!("{words}{condition}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_unknown_mode(&self) -> Result<(), Answer> {
+        let known = [
+            "cancel", "cluster", "gang", "off", "requeue", "suspend", "within",
+        ];
+        let mut modes = self.values.get("preemptmode").into_iter().flatten();
+        let bad = modes.find(|mode| !known.iter().any(|known| known.eq_ignore_ascii_case(mode)));
+        bad.map_or(Ok(()), |bad| {
+            Err(Answer::refused(format!(
+                "sacctmgr: error: Unknown preempt_mode given '{bad}'\n Bad Preempt Mode given: preemptmode={bad}\n"
+            )))
+        })
     }
 
     pub(super) fn columns(&self, own: &str) -> Result<Vec<Chosen>, Answer> {
@@ -155,6 +232,9 @@ pub(super) fn accounts(
         let each = if asked.with_assoc { each } else { vec![None] };
         for association in each {
             let cell = |chosen: &Chosen| match chosen.column.key {
+                "fairshare" | "id" | "lft" | "parentid" | "rgt" if association.is_none() => {
+                    "0".to_owned()
+                }
                 "account" | "name" => account.name.clone(),
                 "description" => account.description.clone(),
                 "organization" => account.organization.clone(),
@@ -169,7 +249,17 @@ pub(super) fn accounts(
 
 /// `show user …`
 pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result<Answer, Answer> {
-    let asked = ShowRequest::read(words, " Use keyword 'set' to modify value\n")?;
+    const HINT: &str = " Use keyword 'set' to modify value\n";
+    let asked = ShowRequest::read(words, HINT)?;
+    // These are of accounts.
+    let is_of_accounts = |word: &&String| {
+        let key = word.split_once('=').map_or("", |(key, _)| key);
+        is(key, "organization", 1) || is(key, "description", 1)
+    };
+    if let Some(word) = words.iter().find(is_of_accounts) {
+        let said = format!(" Unknown condition: {word}\n{HINT}");
+        return Err(Answer::refused(said));
+    }
     let own = match (asked.with_assoc, asked.with_coord) {
         (true, _) => format!("{USER},{USER_LIMITS}"),
         (false, true) => format!("{USER},coordinators"),
@@ -208,6 +298,9 @@ pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result
         let each = if asked.with_assoc { each } else { vec![None] };
         for association in each {
             let cell = |chosen: &Chosen| match chosen.column.key {
+                "fairshare" | "id" | "lft" | "parentid" | "rgt" if association.is_none() => {
+                    "0".to_owned()
+                }
                 "user" | "name" => user.name.clone(),
                 "defaultaccount" => user.default_account.clone(),
                 "admin" => user.admin.clone(),
@@ -231,8 +324,15 @@ pub(super) fn associations(
     from: &Accounting,
     style: Style,
 ) -> Result<Answer, Answer> {
-    let asked = ShowRequest::read(words, "")?;
-    let mut columns = asked.columns(ASSOCIATION)?;
+    let mut asked = ShowRequest::read(words, "")?;
+    asked.take_ids()?;
+    asked.refuse_unknown_qos(from)?;
+    let own = if asked.without_limits {
+        ASSOCIATION_ALONE
+    } else {
+        ASSOCIATION
+    };
+    let mut columns = asked.columns(own)?;
     let has_width = asked
         .format
         .as_deref()
@@ -248,12 +348,25 @@ pub(super) fn associations(
         let mut users = from.users.iter();
         users.any(|user| it.user.as_ref() == Some(&user.name) && it.account == user.default_account)
     };
+    let chains = AccountChains::of(from);
+    let is_under_named = |account: &str| {
+        let mut named = asked.accounts.iter().flatten();
+        asked.sub_accounts && named.any(|over| chains.is_under(account, over))
+    };
+    // Those that were given it themselves.
+    let has_qos = |it: &AccountAssociation| {
+        let wanted = asked.values.get("qos");
+        let mut own = it.qos.iter().flatten();
+        wanted.is_none_or(|all| own.any(|qos| all.contains(qos)))
+    };
     let takes = |it: &AccountAssociation| {
         let user = it.user.as_deref().unwrap_or_default();
+        let default_qos = it.settings.get("defaultqos");
         asked.is_here(from)
-            && named(&asked.accounts, &it.account)
+            && (named(&asked.accounts, &it.account) || is_under_named(&it.account))
             && named(&asked.users, user)
-            && (asked.names.is_none() || it.user.is_some() && named(&asked.names, user))
+            && has_qos(it)
+            && asked.fits("defaultqos", default_qos.map_or("", String::as_str))
             && asked.fits("partition", it.partition.as_deref().unwrap_or_default())
             && asked.fits("parent", it.parent.as_deref().unwrap_or_default())
             && asked.fits("id", &it.id.to_string())
@@ -266,7 +379,8 @@ pub(super) fn associations(
     } else {
         from.tree().into_iter().map(|(_, it)| it).collect()
     };
-    let shown = ShownAssociations::of(from);
+    let mut shown = ShownAssociations::of(from);
+    shown.own_alone = asked.without_parents;
     // Each under what stands over it, where that is shown.
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
     let rows = list.into_iter().filter(|it| takes(it)).map(|it| {
@@ -291,12 +405,14 @@ pub(super) fn associations(
 pub(super) fn qos(words: &[String], from: &Accounting, style: Style) -> Result<Answer, Answer> {
     let hint = " Use keyword 'set' to modify SLURM_PRINT_VALUE\n";
     let asked = ShowRequest::read(words, hint)?;
+    asked.refuse_unknown_mode()?;
     let columns = asked.columns(QOS)?;
     let mut all: Vec<&Qos> = from.qos.iter().collect();
     all.retain(|qos| {
         named(&asked.names, &qos.name)
             && asked.fits("description", &qos.description)
             && asked.fits("id", &qos.id.to_string())
+            && asked.fits("preemptmode", &of_qos(qos, "preemptmode"))
     });
     if asked.names.is_some() {
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -326,6 +442,9 @@ pub(super) fn clusters(
             "controlhost" => "127.0.0.1".to_owned(),
             "controlport" => "0".to_owned(),
             "rpc" => PROTOCOL.to_owned(),
+            "fedstate" => "NA".to_owned(),
+            "fedstateraw" => "0".to_owned(),
+            "pluginidselect" => CONS_TRES.to_owned(),
             "nodecount" => facts.nodes.len().to_string(),
             "tres" => facts.cluster_tres.clone(),
             "clusternodes" => node_list::fold(&facts.nodes),
@@ -369,10 +488,11 @@ pub(super) fn tres(
         let fits = kinds.is_empty() || kinds.iter().any(|wanted| wanted == kind);
         fits && named(&asked.names, name)
     };
+    let is_id = |id: u32| asked.fits("id", &id.to_string());
     let wanted = own
         .into_iter()
         .chain(typed)
-        .filter(|(kind, name, _)| is_wanted(kind, name));
+        .filter(|(kind, name, id)| is_wanted(kind, name) && is_id(*id));
     let shown = table_of(&columns, wanted, style, |(kind, name, id), key| match key {
         "type" => kind.to_owned(),
         "name" => name.to_owned(),
@@ -387,6 +507,8 @@ struct ShownAssociations<'a> {
     from: &'a Accounting,
     places: BTreeMap<u32, TreePlace>,
     chains: AccountChains<'a>,
+    /// Without what it has of those over it.
+    own_alone: bool,
 }
 
 impl<'a> ShownAssociations<'a> {
@@ -395,6 +517,7 @@ impl<'a> ShownAssociations<'a> {
             from,
             places: from.places(),
             chains: AccountChains::of(from),
+            own_alone: false,
         }
     }
 
@@ -412,27 +535,75 @@ impl<'a> ShownAssociations<'a> {
             "lft" => place().left.to_string(),
             "rgt" => place().right.to_string(),
             "partition" => it.partition.clone().unwrap_or_default(),
-            "qos" => {
-                let mut names = self.chains.qos_of(it).to_vec();
-                names.sort();
-                names.join(",")
+            "qos" if self.own_alone => joined(it.qos.clone().unwrap_or_default()),
+            "qos" => joined(self.chains.qos_of(it).to_vec()),
+            "qosraw" => {
+                let names = self.chains.qos_of(it);
+                let own = from.qos.iter().filter(|qos| names.contains(&qos.name));
+                let ids: Vec<String> = own.map(|qos| qos.id.to_string()).collect();
+                ids.join(",")
             }
             "fairshare" => it
                 .settings
                 .get(key)
                 .cloned()
                 .unwrap_or_else(|| "1".to_owned()),
-            key => self
-                .chains
-                .setting(it, key)
-                .map_or_else(String::new, |value| printed(key, value)),
+            key => {
+                let of = |key: &str| {
+                    if self.own_alone {
+                        it.settings.get(key).map(String::as_str)
+                    } else {
+                        self.chains.setting(it, key)
+                    }
+                };
+                of_one_tres(key, of)
+                    .or_else(|| of(key).map(|value| printed(key, value)))
+                    .unwrap_or_default()
+            }
         }
     }
 }
 
+fn joined(mut names: Vec<String>) -> String {
+    names.sort();
+    names.join(",")
+}
+
+/// Columns that show one type of a limit of TRES.
+const OF_ONE_TRES: &[(&str, &str, &str)] = &[
+    ("grpcpumins", "grptresmins", "cpu"),
+    ("grpcpurunmins", "grptresrunmins", "cpu"),
+    ("grpcpus", "grptres", "cpu"),
+    ("grpmem", "grptres", "mem"),
+    ("grpnodes", "grptres", "node"),
+    ("maxcpumins", "maxtresmins", "cpu"),
+    ("maxcpus", "maxtres", "cpu"),
+    ("maxcpusperuser", "maxtresperuser", "cpu"),
+    ("maxnodes", "maxtres", "node"),
+    ("maxnodesperuser", "maxtresperuser", "node"),
+    ("mincpus", "mintres", "cpu"),
+];
+
+/// What such a column shows; `of` tells the settings.
+fn of_one_tres<'a>(key: &str, of: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    let (_, setting, kind) = OF_ONE_TRES.iter().find(|(column, ..)| *column == key)?;
+    let mut parts = of(setting)?.split(',');
+    parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        (name == *kind).then(|| value.to_owned())
+    })
+}
+
 /// What a QOS has under a column.
 fn of_qos(qos: &Qos, key: &str) -> String {
-    let own = qos.settings.get(key).map(|value| printed(key, value));
+    // What is of each user has the names of associations too.
+    let key = match key {
+        "maxjobs" => "maxjobsperuser",
+        "maxsubmitjobs" => "maxsubmitjobsperuser",
+        key => key,
+    };
+    let of = |key: &str| qos.settings.get(key).map(String::as_str);
+    let own = of_one_tres(key, of).or_else(|| of(key).map(|value| printed(key, value)));
     match key {
         "name" => qos.name.clone(),
         "description" => qos.description.clone(),

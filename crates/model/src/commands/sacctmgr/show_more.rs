@@ -3,10 +3,11 @@
 use super::columns::{Style, choose, table_of};
 use super::events::cpus_of;
 use super::facts::SacctmgrFacts;
+use super::is;
 use super::show::{ShowRequest, named};
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, AccountingTransaction};
-use crate::values::{Timestamp, parse_past_moment};
+use crate::values::{Timestamp, node_list, parse_past_moment};
 
 /// What a transaction can be, as Slurm names it.
 const ACTIONS: &[&str] = &[
@@ -161,10 +162,37 @@ pub(super) fn reservations(
     facts: &SacctmgrFacts,
     style: Style,
 ) -> Result<Answer, Answer> {
-    let asked = ShowRequest::read(words, "")?;
+    const HINT: &str = " Use keyword 'set' to modify value\n";
+    let (mut since, mut until) = (None, None);
+    let mut rest = Vec::new();
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let is_named = word.contains('=') || is(word, "where", 5);
+        if !is_named {
+            let said = format!(" Unknown condition: {word}\n{HINT}");
+            return Err(Answer::refused(said));
+        }
+        let moment = || {
+            let read = parse_past_moment(value, facts.now, &facts.moments.zone);
+            read.map_err(|words| Answer::refused(format!("{words}\n")))
+        };
+        if is(key, "start", 1) {
+            since = Some(moment()?);
+        } else if is(key, "end", 1) {
+            until = Some(moment()?);
+        } else {
+            rest.push(word.clone());
+        }
+    }
+    let asked = ShowRequest::read(&rest, HINT)?;
     let columns = asked.columns("cluster,name%15,tres%30,start,end,unused")?;
     let mut all: Vec<_> = facts.reservations.iter().collect();
-    all.retain(|it| named(&asked.names, &it.name) && asked.is_here(from));
+    all.retain(|it| {
+        named(&asked.names, &it.name)
+            && asked.is_here(from)
+            && since.is_none_or(|since| it.end >= since)
+            && until.is_none_or(|until| it.start <= until)
+    });
     let shown = table_of(&columns, all, style, |it, key| {
         let cpus = it.nodes.iter().filter_map(|node| {
             let tres = facts.node_tres.get(node.as_str())?;
@@ -177,6 +205,7 @@ pub(super) fn reservations(
             "start" => facts.moments.text(it.start),
             "end" => facts.moments.text(it.end),
             "id" => it.number.to_string(),
+            "nodename" => node_list::fold(&it.nodes),
             _ => String::new(),
         }
     });
