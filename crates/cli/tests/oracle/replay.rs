@@ -618,6 +618,20 @@ const REST: Part = Part {
     only: "",
 };
 
+/// The first words that `scontrol` and `sacctmgr` take, changes of all accounts and users, what is asked about them
+/// column by column, and columns of steps.
+const WORDS: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/words/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/words/differ.txt"),
+    file: "manage/words/differ.txt",
+    hidden: &[],
+    keeps_numbers: false,
+    sleepers: &["runs"],
+    only: "",
+};
+
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
@@ -1003,6 +1017,11 @@ fn data_leaves_out_what_was_recorded_or_is_listed() {
 #[test]
 fn counts_of_features_and_what_is_left_out_are_as_recorded_or_listed() {
     play(&REST);
+}
+
+#[test]
+fn first_words_and_columns_are_as_recorded_or_are_listed() {
+    play(&WORDS);
 }
 
 #[test]

@@ -47,6 +47,8 @@ and accounts, users and QOS that are added and deleted; data/commands.txt (`data
 and wrappers/commands.txt (`wrappers`, likewise) about what starts at once or not at all, hints, -QQ, `sinfo -v` and jobs that are stopped.
 rest/commands.txt (`rest`, likewise) is about counts of features, nodes and GPUs that steps leave out, lines of an end and filters
 that nothing meets; `srun -n1 -C 'v100*2'`, outside of a job, hangs a real slurmctld for good.
+words/commands.txt (`words`, likewise) is about the first words of scontrol and sacctmgr, changes of all accounts and users,
+conditions and columns of what sacctmgr shows, and columns of steps.
 
 corners/commands.txt (`corners`, likewise) is about what commands say with -v and -Q, files that there are not, and
 commands that are read one by one; jobs that were just cancelled were looked at again once accounting had them.
