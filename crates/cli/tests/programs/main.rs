@@ -252,6 +252,32 @@ mod slow {
 
     #[test]
     #[ignore = "a minute of downloads"]
+    fn frameworks() {
+        let packages = [
+            "hyperherd==0.1.3",
+            "radical.saga==1.103.0",
+            "ReFrame-HPC==4.10.4",
+        ];
+        let Some((mut env, python)) = with_packages("frameworks", &packages) else {
+            return;
+        };
+        start_four(&mut env, &["--cpus-per-node", "4", "--gpus-per-node", "2"]);
+        let no_failure = "(0 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)";
+        assert_eq!(
+            run(&env, &python, "with_frameworks.py"),
+            format!(
+                "reframe: ['Ran 5/5 test case(s) from 3 check(s) {no_failure}']\n\
+                 reframe: ['Ran 4/4 test case(s) from 4 check(s) {no_failure}']\n\
+                 saga: [('Done', '0'), ('Failed', '1')] node1\n\
+                 saga: ['Running', 'Suspended', 'Running', 'Canceled']\n\
+                 hyperherd: ['completed', 'failed', 'completed']\n"
+            )
+        );
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+
+    #[test]
+    #[ignore = "a minute of downloads"]
     fn hydra_submitit_launcher() {
         let packages = ["hydra-core==1.4.0rc3", "hydra-submitit-launcher==1.2.0"];
         let Some((mut env, python)) = with_packages("hydra-submitit-launcher", &packages) else {
