@@ -81,7 +81,13 @@ pub(super) fn launch(
     tasks: &mut Vec<Task>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Started>, String> {
+    let is_path = |(name, _): &(String, String)| name == "PATH";
+    let has_path = environment.iter().any(is_path);
     let mut environment = task_environment::of_step(environment, spec);
+    // Without a path of its own a step finds Slurm's commands, and its program by a name with a slash alone, as
+    // with Slurm.
+    let path = environment.iter().find(|pair| has_path && is_path(pair));
+    let path = path.map_or_else(String::new, |(_, path)| path.clone());
     let passed = PassedLimit::take(&mut environment);
     environment.retain(|(name, _)| name != TRAINYARD_SUPERVISOR);
     let user = user(spec);
@@ -136,7 +142,7 @@ pub(super) fn launch(
         view.share_namespaces();
     }
     for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
-        let program = program(spec, place, &environment).after_prologs(spec);
+        let program = program(spec, place, &path).after_prologs(spec);
         let told = gpu_binding::of_task(spec, task, &groups);
         for error in &told.errors {
             say(error, relay.as_deref_mut(), messages.as_ref());
@@ -317,6 +323,9 @@ fn full_name(name: &OsStr, path: &str) -> OsString {
         let folder = std::env::current_dir().unwrap_or_default();
         return folder.join(name).into();
     }
+    if path.is_empty() {
+        return name.to_owned();
+    }
     sys::process::find_program(name, path).map_or_else(|| name.to_owned(), OsString::from)
 }
 
@@ -349,8 +358,8 @@ impl Executable {
     }
 }
 
-/// What the task at a place among the node's runs.
-fn program(spec: &StepSpec, place: usize, environment: &[(String, String)]) -> Executable {
+/// What the task at a place among the node's runs, looked for in the folders of `path`.
+fn program(spec: &StepSpec, place: usize, path: &str) -> Executable {
     let words: &[String] = match &spec.program {
         Program::Script { path, args } => {
             return Executable {
@@ -370,8 +379,6 @@ fn program(spec: &StepSpec, place: usize, environment: &[(String, String)]) -> E
     {
         name.push(broadcast_name(spec.job, spec.step, &spec.node));
     }
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
     if let Some(name) = words.first_mut() {
         *name = full_name(name, path);
     }
