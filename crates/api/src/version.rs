@@ -4,4 +4,4 @@
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Grows with every change of the messages (`wire_tests/lines.txt` has them). An engine with a smaller number is older.
-pub const PROTOCOL: u32 = 22;
+pub const PROTOCOL: u32 = 23;

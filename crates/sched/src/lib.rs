@@ -88,7 +88,7 @@ pub use event::{Action, Changes, Event, Finished, PassCounts};
 pub use job::Job;
 pub use ledger::{Spender, Spending};
 pub use member::Member;
-pub use place_step::{Placement, RunningStep, StepRefusal, place_step};
+pub use place_step::{Placement, RunningStep, StepRefusal, place_step, step_against_job};
 pub use planner::{BackfillParameters, ParameterError};
 pub use prioritise::JobPriority;
 pub use queue::priority_of;

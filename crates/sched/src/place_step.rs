@@ -1,8 +1,10 @@
 //! Where a step runs within its job's allocation.
 
+mod against_job;
 mod gpu_types;
 mod pick;
 
+pub use against_job::step_against_job;
 use gpu_types::of_asked_types;
 use model::{Allocation, Distribution, GpuIndex, NodeShare, StepRequest};
 use pick::{Offer, Wanted, offers, pick};

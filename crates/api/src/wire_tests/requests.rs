@@ -151,6 +151,10 @@ fn shown() -> ShownOptions {
     shown.network = text("network");
     shown.cluster_features = text("features");
     shown.delay_boot = Some(Seconds(1));
+    shown.mcs_label = text("label");
+    shown.levels_power = true;
+    shown.batch_features = text("v100");
+    shown.disables_binding = true;
     shown.admin_comment = text("admin");
     shown.wckey = text("wckey");
     shown.kills_on_invalid_dependency = Some(true);
@@ -205,6 +209,8 @@ fn step_request() -> StepRequest {
         kill_on_bad_exit: true,
         no_kill: true,
         reserved_ports: 9,
+        cpus_per_gpu: Some(3),
+        threads_per_core: Some(1),
     }
 }
 

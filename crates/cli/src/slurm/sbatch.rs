@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use api::{AsUser, Client, Submission};
 use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
-use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
+use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, Voice, first_error};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -154,8 +154,8 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     if asked.silent {
         printer.mute();
     }
-    if !asked.quiet {
-        for remark in &said {
+    for remark in &said {
+        if !asked.quiet || remark.voice == Voice::Error {
             printer.say(remark.printed(Command::Sbatch).trim_end());
         }
     }

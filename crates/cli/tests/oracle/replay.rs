@@ -632,6 +632,19 @@ const WORDS: Part = Part {
     only: "",
 };
 
+/// Values that are empty, what is handed on and shown of options, and steps that their job can't have.
+const ASKED: Part = Part {
+    gres_conf: None,
+    recorded: include_str!("manage/asked/answers-22.05.8.txt"),
+    conf: "",
+    differ: include_str!("manage/asked/differ.txt"),
+    file: "manage/asked/differ.txt",
+    hidden: &[],
+    keeps_numbers: true,
+    sleepers: &[],
+    only: "",
+};
+
 /// The longest that a command of the recording ran.
 const RECORDED_LONGEST: Duration = Duration::from_secs(10);
 /// The longest that one runs here, but for those that hung there: on a busy machine any takes its time.
@@ -1032,6 +1045,11 @@ fn what_tasks_are_told_is_as_recorded_or_listed() {
 #[test]
 fn tasks_follow_lists_of_nodes_as_recorded_or_are_listed() {
     play(&NODE_LISTS);
+}
+
+#[test]
+fn what_is_asked_for_is_as_recorded_or_listed() {
+    play(&ASKED);
 }
 
 mod slow {

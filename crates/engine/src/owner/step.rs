@@ -17,7 +17,7 @@ use model::component_environment;
 use model::job_environment;
 use model::srun_environment;
 use model::{JobId, JobState, OpenMode, SignalTarget, StepId, StepRecord, StepRequest, StepState};
-use sched::{Job, RunningStep, StepRefusal, place_step};
+use sched::{Job, RunningStep, StepRefusal, place_step, step_against_job};
 
 const JOB_NAME: &str = "SLURM_JOB_NAME";
 /// What `srun --preserve-env` leaves as it was.
@@ -214,7 +214,9 @@ impl Owner {
         let request = &with_gpus_of_job(request, &record.request, allocation);
         let request = &on_nodes_left(request, allocation);
         let cluster = self.state.cluster();
-        place_step(request, allocation, cluster, &running).map_err(|refusal| match refusal {
+        let allowed = step_against_job(request, &record.request, allocation, cluster);
+        let placed = allowed.and_then(|()| place_step(request, allocation, cluster, &running));
+        placed.map_err(|refusal| match refusal {
             StepRefusal::Busy => Refusal::Busy,
             StepRefusal::Never { message } => Refusal::Invalid { message },
         })

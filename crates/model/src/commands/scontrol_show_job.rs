@@ -47,7 +47,23 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
     if let Some(asked) = &job.shown().cpu_frequency {
         lines.add(format_args!("{}", frequency_text(asked)));
     }
-    lines.add(format_args!("Power="));
+    let levels = if job.shown().levels_power {
+        "LEVEL"
+    } else {
+        ""
+    };
+    lines.add(format_args!("Power={levels}"));
+    let binding = match (
+        job.request.rare.asked.enforce_binding,
+        job.shown().disables_binding,
+    ) {
+        (true, _) => Some("Yes"),
+        (false, true) => Some("No"),
+        (false, false) => None,
+    };
+    if let Some(binding) = binding {
+        lines.add(format_args!("GresEnforceBind={binding}"));
+    }
     tail(&mut lines, job);
     lines.text.push_str(end);
     lines.text
@@ -99,11 +115,12 @@ fn head(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
         lines.add(format_args!("HetJobIdSet={}", place.ids_text()));
     }
     lines.add(format_args!(
-        "UserId={}({}) GroupId={}({}) MCS_label=N/A",
+        "UserId={}({}) GroupId={}({}) MCS_label={}",
         job.user(),
         job.uid(),
         job.submitter.group,
-        job.submitter.gid
+        job.submitter.gid,
+        job.shown().mcs_label.as_deref().unwrap_or("N/A")
     ));
     lines.add(format_args!(
         "Priority={} Nice={} Account={} QOS={}",
@@ -204,6 +221,9 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
     if let Some(host) = job.nodes.first() {
         lines.add(format_args!("BatchHost={host}"));
     }
+    if let Some(features) = &job.shown().batch_features {
+        lines.add(format_args!("BatchFeatures={features}"));
+    }
     let nodes = match (job.is_pending(), job.max_nodes) {
         (true, most) if most > 0 => format!("{}-{most}", job.node_count.min(most)),
         _ => job.node_count.to_string(),
@@ -294,7 +314,9 @@ fn request(lines: &mut Lines, job: &JobInfo) {
     if let Some(features) = &job.shown().cluster_features {
         lines.add(format_args!("ClusterFeatures={features}"));
     }
-    if let Some(features) = &job.node_options().prefer {
+    if job.is_pending()
+        && let Some(features) = &job.node_options().prefer
+    {
         lines.add(format_args!("Prefer={features}"));
     }
     if let Some(name) = &job.reservation {

@@ -96,6 +96,7 @@ pub(crate) struct GivenOptions {
     pub(crate) memory_per_cpu: Option<u64>,
     pub(crate) memory_per_gpu: Option<u64>,
     pub(crate) min_cpus: Option<u32>,
+    pub(crate) accounting_frequency: Option<String>,
     pub(crate) mpi: Option<String>,
     pub(crate) nice: i64,
     pub(crate) no_shell: bool,
@@ -104,6 +105,8 @@ pub(crate) struct GivenOptions {
     pub(crate) nodelist_wrong: Option<String>,
     /// `--nodelist` as written: a file's name where it has a slash.
     pub(crate) nodelist_written: Option<String>,
+    /// `--nodelist=` without a name.
+    pub(crate) nodelist_names_none: bool,
     /// `--nodefile`
     pub(crate) node_file: Option<String>,
     /// `SLURM_HOSTFILE`

@@ -23,8 +23,8 @@ impl Reading<'_> {
 
     pub(super) fn gres(&mut self, text: &str, given: &Given) {
         let list = GresList::of_gres(text);
-        // Commas that part nothing pass the command and not the controller.
-        let parts_nothing = !text.is_empty() && text.split(',').any(str::is_empty);
+        // Commas that part nothing, and nothing at all, pass the command and not the controller.
+        let parts_nothing = text.split(',').any(str::is_empty);
         self.counts(list.as_ref(), parts_nothing, given);
         self.options.gres = Some(list);
     }
@@ -77,6 +77,7 @@ impl Reading<'_> {
         self.options.nodelist_wrong = None;
         self.options.nodelist = Arc::default();
         self.options.nodelist_written = Some(text.to_owned()).filter(|text| !text.is_empty());
+        self.options.nodelist_names_none = text.is_empty();
         if text.contains('/') {
             return;
         }

@@ -47,7 +47,10 @@ impl Reading<'_> {
                 }
             }
             Key::Account => o.account = owned(),
-            Key::AcctgFreq => value_check::accounting_frequency(text)?,
+            Key::AcctgFreq => {
+                value_check::accounting_frequency(text)?;
+                o.accounting_frequency = owned();
+            }
             Key::Array => self.array(text, given),
             Key::Bcast => o.bcast = Some(text.to_owned()),
             Key::Begin => self.options.begin = self.moment(text, given)?,
@@ -200,8 +203,8 @@ impl Reading<'_> {
             Key::JobName => o.job_name = owned(),
             Key::KillCommand => {
                 o.kill_command = match value {
+                    Some("") | None => Some(SIGTERM),
                     Some(text) => Some(signal_spec::parse_signal(text).ok_or_else(invalid)?),
-                    None => Some(SIGTERM),
                 };
             }
             Key::KillOnBadExit => {
@@ -335,7 +338,13 @@ impl Reading<'_> {
             Key::SpreadJob => o.spread = true,
             Key::UseMinNodes => o.use_min_nodes = true,
             Key::StepWait => o.step_wait = number(0)?,
-            Key::Switches => o.switches = Some(switches(text, version)?),
+            Key::Switches => {
+                // A variable has the count alone.
+                if given.origin == Origin::Environment {
+                    number(1)?;
+                }
+                o.switches = Some(switches(text, version)?);
+            }
             Key::Tasks => o.tasks = number(1)?,
             Key::TasksPerCore => {
                 o.tasks_per_core = number(1)?;
@@ -362,9 +371,9 @@ impl Reading<'_> {
             Key::TresPerTask => self.tres_per_task(text, given)?,
             Key::Unbuffered => o.unbuffered = true,
             Key::Verbose => {
-                let more = match value.map(leading) {
-                    Some((Some(number), "")) => u32::try_from(number).unwrap_or(0),
-                    _ => 1,
+                let more = match value {
+                    Some(text) => times_of_variable(text)?,
+                    None => 1,
                 };
                 o.verbose = o.verbose.saturating_add(more);
             }
@@ -389,6 +398,17 @@ pub(crate) fn invalid(message: String) -> Wrong {
 /// Slurm's commands end with 1 at a wrong number, wherever it stands.
 pub(crate) fn wrong_number(message: String) -> Wrong {
     Wrong("invalid-value", message, 1)
+}
+
+/// How often `SBATCH_DEBUG` and its like say `--verbose`.
+fn times_of_variable(text: &str) -> Result<u32, Wrong> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let number = leading(text)
+        .0
+        .and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| wrong_number(format!("Invalid numeric value \"{text}\" for --verbose.")))
 }
 
 /// The name that Slurm's sentence about a wrong number has for an option.

@@ -89,8 +89,8 @@ impl<'a> Reading<'a> {
                 if !value.is_empty() && !value.eq_ignore_ascii_case("yes") && !number {
                     return;
                 }
-                // `SLURM_DEBUG=2` is `-vv`.
-                let counts = number && option.key == Some(Key::Verbose);
+                // How often it is meant: `SLURM_DEBUG=2` is `-vv`, and an empty one none.
+                let counts = option.key == Some(Key::Verbose);
                 counts.then_some(value)
             }
             Takes::Optional => Some(value).filter(|value| !value.is_empty()),
@@ -250,13 +250,17 @@ impl<'a> Reading<'a> {
     }
 
     /// What stands before a controller's words.
-    fn before_a_refusal(&self) -> &'static str {
-        match self.command {
+    fn before_a_refusal(&self) -> String {
+        let words = match self.command {
             _ if self.options.test_only => "allocation failure",
             Command::Sbatch => "Batch job submission failed",
             Command::Salloc => "Job submit/allocate failed",
-            Command::Srun => "Unable to allocate resources",
-        }
+            Command::Srun => match self.options.job {
+                Some(job) => return format!("Unable to create step for job {job}"),
+                None => "Unable to allocate resources",
+            },
+        };
+        words.to_owned()
     }
 
     /// Says that an option asks for no other nodes where all CPUs are alike.

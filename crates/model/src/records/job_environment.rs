@@ -75,8 +75,6 @@ pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
     ];
     let mut set = Setter::default();
     set.allocation(job);
-    let of_each = job.record.request.rare.asked.tasks_of_each;
-    set.maybe("SLURM_NTASKS_PER_GPU", of_each);
     // It counts tasks anew by the nodes that were given.
     let request = &job.record.request;
     let nodes = u32::try_from(job.allocation.nodes.len()).unwrap_or(u32::MAX);

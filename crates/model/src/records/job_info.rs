@@ -191,9 +191,9 @@ impl JobInfo {
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),
-            accrues: record
-                .accrues
-                .or(record.eligible.filter(|_| !record.is_age_limited)),
+            accrues: record.accrues.or(record
+                .eligible
+                .filter(|_| !record.is_age_limited && !started_at_once(record))),
             resized: record.resized,
             looked_at: match record.state {
                 JobState::Pending { .. } => facts.looked_at,
@@ -229,7 +229,7 @@ impl JobInfo {
             tasks: counts.tasks,
             cpus_per_task: match request.rare.cpus_per_gpu {
                 // Until it has its place.
-                Some(_) if counts.allocation.is_none() => request.cpus_per_task,
+                Some(_) if counts.allocation.is_none() => Some(request.cpus_per_task.unwrap_or(1)),
                 _ => Some(
                     request
                         .cpus_per_task
@@ -418,6 +418,16 @@ fn planned_nodes(record: &JobRecord) -> Vec<NodeName> {
 fn begin(record: &JobRecord, now: Timestamp) -> Option<Timestamp> {
     let waits = matches!(record.state, JobState::Pending { .. });
     record.not_before.filter(|begin| waits && *begin > now)
+}
+
+/// Whether it is an allocation that found its place as it was asked for: it gained no priority before.
+fn started_at_once(record: &JobRecord) -> bool {
+    let since = match &record.state {
+        JobState::Pending { .. } => None,
+        JobState::Running { since, .. } => Some(*since),
+        JobState::Ended { ran, .. } => ran.as_ref().map(|ran| ran.since),
+    };
+    !record.batch && since.is_some_and(|since| since.since(record.submitted) < 1000)
 }
 
 /// When a running job was last suspended or resumed, and how many seconds it had run until then.

@@ -123,10 +123,13 @@ impl JobInfo {
         }
     }
 
-    /// `--constraint`
+    /// `--constraint`; of a job that has its place, which nodes of `--prefer` gave it, that.
     #[must_use]
     pub fn features(&self) -> Option<&str> {
-        self.request.rare.constraint.as_deref()
+        let asked = self.request.rare.node_options.as_deref();
+        let preferred = asked.and_then(|asked| asked.prefer.as_deref());
+        let preferred = preferred.filter(|_| !self.nodes.is_empty());
+        preferred.or(self.request.rare.constraint.as_deref())
     }
 
     /// What else it asks of its nodes.

@@ -15,7 +15,10 @@ impl Setter {
         for name in ["SLURM_JOB_ID", "SLURM_JOBID"] {
             self.to(name, record.id);
         }
-        self.to("SLURM_JOB_NAME", &request.name);
+        // `sbatch` names it; a script that is piped in has this name and no variable.
+        if !record.batch || request.name != "sbatch" {
+            self.to("SLURM_JOB_NAME", &request.name);
+        }
         self.to("SLURM_JOB_UID", record.submitter.uid);
         self.to("SLURM_JOB_USER", &record.submitter.user);
         self.to("SLURM_JOB_GID", record.submitter.gid);

@@ -10,7 +10,7 @@ use crate::options::text_lengths;
 use crate::options::{Show, value_check};
 use crate::requests::job_description::JobDescription;
 use crate::requests::{described_job, gres_check, node_files, refused_together};
-use crate::values::{GresList, Levels, NodeCount, SlurmVersion};
+use crate::values::{Constraint, GresList, Levels, NodeCount, SlurmVersion};
 use std::sync::Arc;
 
 /// Checks what only the options together can tell, settles nodes and tasks, and describes the job.
@@ -18,6 +18,8 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     text_lengths::check(reading);
     tasks_per_gpu(reading);
     reserved_cores(reading);
+    power(reading);
+    batch_features(reading);
     memory(reading);
     exclusions(reading);
     arbitrary_nodes(reading);
@@ -253,6 +255,49 @@ fn reserved_cores(reading: &mut Reading<'_>) {
     });
 }
 
+/// Words of `--power` that are none are left out.
+fn power(reading: &mut Reading<'_>) {
+    let given = reading
+        .given
+        .iter()
+        .filter(|given| given.option.long == "power");
+    let unknown = given.flat_map(|given| {
+        let words = described_job::power_flags(given.value.as_deref().unwrap_or_default()).unknown;
+        words.into_iter().map(|word| Diagnostic {
+            voice: Voice::Error,
+            ..Diagnostic::warning(
+                "power-flag",
+                given.span.clone(),
+                format!("Ignoring unrecognized power option ({word})"),
+            )
+        })
+    });
+    let unknown: Vec<Diagnostic> = unknown.collect();
+    reading.diagnostics.extend(unknown);
+}
+
+/// Features of `--batch` are some of the job's.
+fn batch_features(reading: &mut Reading<'_>) {
+    let mut given = reading.given.iter().rev();
+    let Some(given) = given.find(|given| given.option.long == "batch") else {
+        return;
+    };
+    let asked = given.value.clone().unwrap_or_default();
+    let of_job = reading
+        .options
+        .constraint
+        .as_deref()
+        .and_then(Constraint::parse);
+    let names = of_job.as_ref().map(Constraint::names);
+    let known = |name: &str| names.as_ref().is_some_and(|names| names.contains(&name));
+    let words = asked.split(['&', '|']).filter(|word| !word.is_empty());
+    if names.is_none() || !words.clone().all(known) {
+        reading.refuse_whole_as_controller(
+            "Job --batch option is invalid or not a subset of --constraints",
+        );
+    }
+}
+
 /// A hint and what it stands for take each other back.
 fn hint(reading: &mut Reading<'_>) {
     const INSTEAD: [Key; 3] = [Key::TasksPerCore, Key::ThreadsPerCore, Key::ExtraNodeInfo];
@@ -301,6 +346,15 @@ fn nodes_of_list(reading: &mut Reading<'_>) {
     }
     let listed = u32::try_from(reading.options.nodelist.len()).unwrap_or(u32::MAX);
     if listed == 0 {
+        let o = &reading.options;
+        if o.nodelist_names_none && is_step(reading) {
+            return error(reading, "Hostlist is empty!  Can not run job.");
+        }
+        let o = &reading.options;
+        // Of a held job it is not looked at.
+        if o.nodelist_names_none && o.nodes.is_none() && !o.hold {
+            reading.refuse_whole_as_controller("Node count specification invalid");
+        }
         return;
     }
     let nodes = match reading.options.nodes {

@@ -212,6 +212,11 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
     };
     let delay = last("delay-boot").and_then(|text| TimeLimitRequest::parse(&text));
     let shown = ShownOptions {
+        mcs_label: last("mcs-label"),
+        levels_power: last("power").is_some_and(|flags| power_flags(&flags).levels),
+        batch_features: last("batch"),
+        disables_binding: last("gres-flags")
+            .is_some_and(|flags| flags.to_ascii_lowercase().contains("disable-binding")),
         network: o.network.clone(),
         cpu_frequency: o.cpu_frequency.as_deref().map(handed_on::frequency),
         cluster_features: last("cluster-constraint"),
@@ -225,6 +230,24 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
         ..ShownOptions::default()
     };
     (shown != ShownOptions::default()).then(|| Box::new(shown))
+}
+
+/// What `--power` says.
+pub(crate) struct PowerFlags<'t> {
+    levels: bool,
+    /// Words that are none, which Slurm leaves out.
+    pub(crate) unknown: Vec<&'t str>,
+}
+
+/// Reads `--power`.
+pub(crate) fn power_flags(text: &str) -> PowerFlags<'_> {
+    let words = text.split(',').filter(|word| !word.is_empty());
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        words.partition(|word| word.eq_ignore_ascii_case("level"));
+    PowerFlags {
+        levels: !known.is_empty(),
+        unknown,
+    }
 }
 
 fn asked_tres(o: &GivenOptions, job: &JobDescription) -> AskedTres {
@@ -281,8 +304,15 @@ pub(crate) fn gpus_of_a_node(o: &GivenOptions) -> Option<GpuCount> {
 fn asked_memory(o: &GivenOptions) -> Option<MemoryRequest> {
     o.memory
         .map(MemoryRequest::PerNode)
-        .or(o.memory_per_cpu.map(MemoryRequest::PerCpu))
-        .or(o.memory_per_gpu.map(MemoryRequest::PerGpu))
+        .or(o.memory_per_cpu.map(|size| match size {
+            // All of each node.
+            0 => MemoryRequest::PerNode(0),
+            size => MemoryRequest::PerCpu(size),
+        }))
+        .or(o
+            .memory_per_gpu
+            .filter(|size| *size > 0)
+            .map(MemoryRequest::PerGpu))
 }
 
 /// Slurm's own syntax speaks of minutes and rounds up; only a run file can ask for seconds.

@@ -4,7 +4,7 @@
 use crate::options::given_options::GivenOptions;
 use crate::options::option_table::Key;
 use crate::options::reading::Reading;
-use crate::values::{CpuBind, Setter, Variables, cpu_frequency};
+use crate::values::{CpuBind, GresList, Setter, Variables, cpu_frequency};
 
 /// `INFINITE16`: no number of its own.
 const ANY_NUMBER: u32 = 0xffff;
@@ -26,6 +26,22 @@ pub(crate) fn of_job(o: &GivenOptions) -> Variables {
         o.cpu_frequency.as_deref().map(frequency),
     );
     set.maybe("SLURM_PROFILE", o.profile.as_deref().map(profile));
+    set.maybe("SLURM_ACCTG_FREQ", o.accounting_frequency.as_ref());
+    set.maybe("SLURM_NTASKS_PER_GPU", o.tasks_per_gpu);
+    set.maybe("SLURM_NTASKS_PER_TRES", o.tasks_per_tres);
+    // Where there is some, the job says how much.
+    set.maybe(
+        "SLURM_MEM_PER_GPU",
+        o.memory_per_gpu.filter(|size| *size == 0),
+    );
+    for (name, gpus) in [
+        ("SLURM_GPUS", &o.gpus),
+        ("SLURM_GPUS_PER_NODE", &o.gpus_per_node),
+        ("SLURM_GPUS_PER_TASK", &o.gpus_per_task),
+    ] {
+        let none = gpus.as_ref().filter(|gpus| gpus.gpus().is_none());
+        set.maybe(name, none.map(GresList::gpus_as_written));
+    }
     set.0
 }
 

@@ -78,7 +78,11 @@ pub fn resolve(
         };
         let mut request = described_job::request(&reading, &description, name);
         request.rare.no_shell = reading.options.no_shell;
-        let handed_on = option_variables(&request, &description);
+        // It asks before it goes to the folder of `--chdir`.
+        request.chdir = surroundings.cwd.to_owned();
+        let mut handed_on = option_variables(&request, &description);
+        let network = description.network.iter().cloned();
+        handed_on.extend(network.map(|network| ("SLURM_NETWORK".to_owned(), network)));
         (reading, request, handed_on)
     };
     let (mut reading, request, handed_on) = read(components.next().unwrap_or_default());

@@ -9,7 +9,9 @@ use crate::options::reading::Reading;
 use crate::options::text_lengths::{LONGEST_NAME, TOO_LONG};
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::job_description::JobDescription;
-use crate::requests::submission_environment::{OF_ONE_JOB, option_variables, submission_variables};
+use crate::requests::submission_environment::{
+    JOB_NAME, OF_ONE_JOB, option_variables, submission_variables,
+};
 use crate::requests::{Request, asked_job, component, described_job};
 use crate::scripts::{foreign_directives, script};
 use crate::values::{Export, PassedLimits, StepContainer};
@@ -96,7 +98,13 @@ impl Sbatch {
         cwd: &Path,
         umask: u32,
     ) -> Vec<(String, String)> {
-        let foreign = |name: &str| OF_ONE_JOB.iter().any(|prefix| name.starts_with(prefix));
+        let is_named = self.source != ScriptSource::Stdin
+            || self.given.iter().any(|given| is(given, Key::JobName));
+        // A script that is piped in has no name, and leaves the caller's variable alone.
+        let foreign = |name: &str| {
+            let belongs = OF_ONE_JOB.iter().any(|prefix| name.starts_with(prefix));
+            belongs && (is_named || name != JOB_NAME)
+        };
         let caller: Vec<(String, String)> = caller
             .iter()
             .filter(|(name, _)| !foreign(name))
@@ -109,6 +117,7 @@ impl Sbatch {
         let below: Vec<_> = below.cloned().collect();
         environment.extend(below);
         let mut added = submission_variables(&self.request, host, cwd, umask);
+        added.retain(|(name, _)| is_named || name != JOB_NAME);
         added.extend(option_variables(&self.request, &self.description));
         let has = |name: &str| caller.iter().any(|(known, _)| known == name);
         if self.wants_login() {

@@ -23,6 +23,18 @@ pub struct ShownOptions {
     /// `--delay-boot`, whole minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_boot: Option<Seconds>,
+    /// `--mcs-label`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs_label: Option<String>,
+    /// `--power=level`
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub levels_power: bool,
+    /// `--batch`: features that the first node must have, which are some of the job's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_features: Option<String>,
+    /// `--gres-flags=disable-binding`
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disables_binding: bool,
     /// What an operator noted, with `scontrol update`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_comment: Option<String>,

@@ -38,6 +38,8 @@ pub(super) fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         tasks,
         tasks_per_node: o.tasks_per_node,
         cpus_per_task: o.cpus_per_task,
+        cpus_per_gpu: o.cpus_per_gpu,
+        threads_per_core: o.threads_per_core,
         memory: step_memory(reading, gpus.as_ref(), exact),
         gpus_per_node: gpus,
         gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),

@@ -26,6 +26,12 @@ pub struct StepRequest {
     /// `--cpus-per-task`, of a job that `srun` asks for too; asked of the step itself it is `exact` too. One in a
     /// job around it that says none, nor its environment, has one CPU a task.
     pub cpus_per_task: Option<u32>,
+    /// `--cpus-per-gpu`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_per_gpu: Option<u32>,
+    /// `--threads-per-core`, or what `--hint` makes of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads_per_core: Option<u32>,
     /// `--mem` in MiB; `Some(0)` takes none of the job's memory from other steps.
     pub memory: Option<u64>,
     /// `--gpus`, `--gres=gpu:…`, `--gpus-per-node`, per node.

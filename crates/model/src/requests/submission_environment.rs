@@ -5,6 +5,9 @@ use crate::requests::job_description::JobDescription;
 use crate::values::{OpenMode, Setter, Variables};
 use std::path::Path;
 
+/// The variable with the job's name.
+pub(crate) const JOB_NAME: &str = "SLURM_JOB_NAME";
+
 /// Beginnings of the names of variables that belong to one job or step: what `sbatch`, called
 /// inside a job, must not hand on to the new one.
 pub const OF_ONE_JOB: &[&str] = &[
@@ -40,7 +43,7 @@ pub fn submission_variables(request: &Request, host: &str, cwd: &Path, umask: u3
     let mut set = Setter::default();
     set.to("SLURM_SUBMIT_DIR", cwd.display());
     set.to("SLURM_SUBMIT_HOST", host);
-    set.to("SLURM_JOB_NAME", &request.name);
+    set.to(JOB_NAME, &request.name);
     set.to("SLURM_UMASK", format!("{umask:04o}"));
     set.to("SLURM_PRIO_PROCESS", 0);
     set.maybe("SLURM_JOB_DEPENDENCY", request.rare.dependency.as_ref());
@@ -58,7 +61,6 @@ pub fn option_variables(request: &Request, job: &JobDescription) -> Variables {
     set.maybe("SLURM_HINT", job.hint.as_ref());
     set.maybe("SLURM_NTASKS_PER_CORE", of_core);
     set.maybe("SLURM_NTASKS_PER_SOCKET", job.tasks_per_socket);
-    set.maybe("SLURM_NTASKS_PER_GPU", job.tasks_per_gpu);
     set.maybe("SLURM_THREADS_PER_CORE", job.threads_per_core);
     let of_socket = job.gres_per_socket.gpus().map(|gpus| gpus.to_string());
     set.maybe("SLURM_GPUS_PER_SOCKET", of_socket);

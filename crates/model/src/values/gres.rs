@@ -54,6 +54,12 @@ impl GresList {
         }
     }
 
+    /// GPUs as they were asked for: `v100:2`.
+    pub(crate) fn gpus_as_written(&self) -> String {
+        let bare = |item: &String| item.strip_prefix("gpu:").unwrap_or(item).to_owned();
+        self.written.iter().map(bare).collect::<Vec<_>>().join(",")
+    }
+
     /// True where nothing is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {

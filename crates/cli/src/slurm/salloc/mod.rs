@@ -18,7 +18,7 @@ use model::job_environment::{StartedJob, salloc_variables};
 use model::option_table::Command;
 use model::salloc::{Salloc, resolve};
 use model::submission_environment::submission_variables;
-use model::{JobId, JobRecord, Outcome, Surroundings, Timestamp, Variables, first_error};
+use model::{JobId, JobRecord, Outcome, Surroundings, Timestamp, Variables, Voice, first_error};
 use std::cell::OnceCell;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
@@ -65,8 +65,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     if asked.silent {
         printer.mute();
     }
-    if !asked.quiet {
-        for remark in &said {
+    for remark in &said {
+        if !asked.quiet || remark.voice == Voice::Error {
             printer.say(remark.printed(Command::Salloc).trim_end());
         }
     }

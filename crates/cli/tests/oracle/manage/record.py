@@ -50,6 +50,9 @@ that nothing meets; `srun -n1 -C 'v100*2'`, outside of a job, hangs a real slurm
 words/commands.txt (`words`, likewise) is about the first words of scontrol and sacctmgr, changes of all accounts and users,
 conditions and columns of what sacctmgr shows, and columns of steps.
 
+asked/commands.txt (`asked`, likewise) is about values that are empty, what is handed on and shown of options of `sbatch` and
+`salloc`, and steps that their job can't have.
+
 corners/commands.txt (`corners`, likewise) is about what commands say with -v and -Q, files that there are not, and
 commands that are read one by one; jobs that were just cancelled were looked at again once accounting had them.
 
