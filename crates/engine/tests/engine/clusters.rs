@@ -197,7 +197,7 @@ fn prolog_that_could_not_be_noted() {
     let job = client.submit(submission).unwrap();
     running(&mut client, job);
     let launch = StepLaunch {
-        command: vec!["true".to_owned()],
+        command: vec!["/bin/true".to_owned()],
         ..StepLaunch::default()
     };
     let step = NewStep {
