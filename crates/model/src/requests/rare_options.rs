@@ -5,6 +5,9 @@ use crate::values::{
     ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, TimeLimitRequest,
     Timestamp,
 };
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -183,13 +186,60 @@ impl fmt::Debug for RareOptionsBox {
 
 impl Serialize for RareOptionsBox {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (**self).serialize(serializer)
+        match &self.0 {
+            Some(options) => options.serialize(serializer),
+            None => serializer.serialize_map(Some(0))?.end(),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for RareOptionsBox {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RareOptionsBox, D::Error> {
-        RareOptions::deserialize(deserializer).map(RareOptionsBox::from)
+        deserializer.deserialize_map(RareOptionsVisitor)
+    }
+}
+
+/// Makes no options where there is none: of most jobs of a long queue.
+struct RareOptionsVisitor;
+
+impl<'de> Visitor<'de> for RareOptionsVisitor {
+    type Value = RareOptionsBox;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("options of a job")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut rest: A) -> Result<RareOptionsBox, A::Error> {
+        let Some(first) = rest.next_key::<String>()? else {
+            return Ok(RareOptionsBox::default());
+        };
+        let first = Some(first);
+        RareOptions::deserialize(MapAccessDeserializer::new(WithFirst { first, rest }))
+            .map(RareOptionsBox::from)
+    }
+}
+
+/// A map whose first key was read already.
+struct WithFirst<A> {
+    first: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithFirst<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        match self.first.take() {
+            Some(first) => seed.deserialize(first.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
     }
 }
 
