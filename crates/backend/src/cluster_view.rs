@@ -150,7 +150,7 @@ impl QueuedJob {
             JobState::Pending { .. } => (
                 Amount::Requested(Arc::clone(&job.request)),
                 QueueState::Waits {
-                    reason: model::reason_text(&job.state),
+                    reason: model::reason_text(&job.state).into_owned(),
                     start: job
                         .planned
                         .as_ref()

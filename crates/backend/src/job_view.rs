@@ -117,7 +117,7 @@ impl From<&JobRecord> for JobView {
             submitted: Some(job.submitted),
             state: match &job.state {
                 JobState::Pending { .. } => ViewState::Waiting {
-                    reason: model::reason_text(&job.state),
+                    reason: model::reason_text(&job.state).into_owned(),
                 },
                 JobState::Running {
                     since, allocation, ..

@@ -51,7 +51,7 @@ fn stands(state: &State) -> Vec<String> {
             let nodes = allocation.nodes.iter().map(|share| share.node.to_string());
             format!("R {}", nodes.collect::<Vec<_>>().join(","))
         }
-        waits => reason_text(waits),
+        waits => reason_text(waits).into_owned(),
     });
     each.collect()
 }

@@ -163,7 +163,7 @@ mod tests {
         let job = state.job(JobId(id)).expect("it is live");
         match &job.state {
             JobState::Running { allocation, .. } => format!("R on {}", allocation.nodes.len()),
-            waiting => model::reason_text(waiting),
+            waiting => model::reason_text(waiting).into_owned(),
         }
     }
 

@@ -314,7 +314,7 @@ fn would_wait(wait: sched::WouldWait) -> WouldWait {
         limit,
     } = wait;
     WouldWait {
-        reason: model::reason_text(&JobState::Pending { reason }),
+        reason: model::reason_text(&JobState::Pending { reason }).into_owned(),
         start,
         limit,
     }

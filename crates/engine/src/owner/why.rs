@@ -89,7 +89,7 @@ impl Owner {
         let (start, nodes) = why.start.map(|start| (start.at, start.nodes)).unzip();
         WhyWaiting {
             job,
-            reason: model::reason_text(&reason),
+            reason: model::reason_text(&reason).into_owned(),
             needs: why.needs.map(wire),
             nodes_needed,
             out_of_use: out_of_use.collect(),
@@ -174,7 +174,7 @@ fn awaited(job: sched::Awaited) -> AwaitedJob {
         job: name_of(job.job, job.task),
         waits: job
             .waits
-            .map(|reason| model::reason_text(&JobState::Pending { reason })),
+            .map(|reason| model::reason_text(&JobState::Pending { reason }).into_owned()),
         until: job.until,
         is_suspended: job.is_suspended,
     }

@@ -48,7 +48,7 @@ impl SinfoArgs {
             lines.extend(date(now, zone));
         }
         if !self.no_header {
-            lines.push(line(&format, |field| Cell::Text(field.header.to_owned())));
+            lines.push(line(&format, |field| Cell::Text(field.header.into())));
         }
         lines.extend(
             rows.iter()
@@ -65,9 +65,11 @@ impl SinfoArgs {
     }
 
     /// A column of a row as it is printed: counts in units of 1024 where nothing is lost.
-    fn shown(&self, field: &SinfoField, row: &SinfoRow<'_>) -> Cell {
+    fn shown(&self, field: &SinfoField, row: &SinfoRow<'_>) -> Cell<'static> {
         match cell(field, row) {
-            Cell::Text(text) if field.counts && !self.no_convert => Cell::Text(in_units(&text)),
+            Cell::Text(text) if field.counts && !self.no_convert => {
+                Cell::Text(in_units(&text).into())
+            }
             other => other,
         }
     }
@@ -262,7 +264,7 @@ fn widen(format: &mut Format<SinfoField>, rows: &[SinfoRow<'_>]) {
     }
 }
 
-fn cell(field: &SinfoField, row: &SinfoRow<'_>) -> Cell {
+fn cell(field: &SinfoField, row: &SinfoRow<'_>) -> Cell<'static> {
     let none = SinfoNode::default();
     match field.value {
         SinfoValue::OfPartition(value) | SinfoValue::OfFirstPartition(value) => {
@@ -270,11 +272,11 @@ fn cell(field: &SinfoField, row: &SinfoRow<'_>) -> Cell {
         }
         SinfoValue::OfNode(value) => value(row.nodes.first().unwrap_or(&&none)),
         SinfoValue::OfState(value) => Cell::Text(match row.nodes.first() {
-            Some(node) => value(node.state),
-            None => "n/a".to_owned(),
+            Some(node) => value(node.state).into(),
+            None => "n/a".into(),
         }),
-        SinfoValue::Least(value) => Cell::Text(least(&row.nodes, value)),
-        SinfoValue::Between(value, text) => Cell::Text(between(&row.nodes, value, text)),
+        SinfoValue::Least(value) => Cell::Text(least(&row.nodes, value).into()),
+        SinfoValue::Between(value, text) => Cell::Text(between(&row.nodes, value, text).into()),
         SinfoValue::OfAll(value) | SinfoValue::OfAlike(value, _) => value(&row.nodes),
     }
 }
@@ -317,7 +319,7 @@ fn are_nodes_alike(
     })
 }
 
-fn line(format: &Format<SinfoField>, cell: impl Fn(&SinfoField) -> Cell) -> String {
+fn line(format: &Format<SinfoField>, cell: impl Fn(&SinfoField) -> Cell<'static>) -> String {
     let mut text = String::new();
     for part in &format.parts {
         match part {
@@ -338,9 +340,9 @@ fn line(format: &Format<SinfoField>, cell: impl Fn(&SinfoField) -> Cell) -> Stri
 }
 
 /// Cut and filled up to its width; 0 leaves it as it is. The mark of the default partition is kept.
-fn column(cell: &Cell, width: i64, right: bool, keeps_mark: bool) -> String {
+fn column(cell: &Cell<'_>, width: i64, right: bool, keeps_mark: bool) -> String {
     let value = match cell {
-        Cell::Text(value) | Cell::Long(value) => value.as_str(),
+        Cell::Text(value) | Cell::Long(value) => value.as_ref(),
         Cell::Null => "(null)",
     };
     let value = one_line(value);

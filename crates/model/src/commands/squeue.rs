@@ -333,8 +333,8 @@ fn join_waiting(jobs: &mut Vec<JobInfo>) {
         for (index, task, reason) in found {
             gone[index] = true;
             let job = &mut jobs[master];
-            if !job.reason.contains(&reason) {
-                job.reason = format!("{},{reason}", job.reason);
+            if !job.reason.contains(&*reason) {
+                job.reason = format!("{},{reason}", job.reason).into();
             }
             if let Some(ArrayTaskInfo::Waiting(tasks)) =
                 job.array.as_mut().map(|array| &mut array.task)

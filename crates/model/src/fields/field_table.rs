@@ -6,8 +6,9 @@
 
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, PartitionSharing};
 use crate::requests::{ComponentPlace, Sharing};
-use crate::values::{MemoryRequest, NodeName, TimeLimitRequest, Timestamp};
+use crate::values::{MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp};
 use crate::values::{array_elements_text, elapsed_text, mebibytes_text};
+use std::borrow::Cow;
 
 /// A column of `squeue`.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub struct JobField {
     /// What stands in it.
     pub kind: FieldKind,
     /// What stands in it for a job.
-    pub value: fn(&JobInfo) -> Cell,
+    pub value: fn(&JobInfo) -> Cell<'_>,
 }
 
 /// The type of a column.
@@ -41,13 +42,13 @@ pub enum FieldKind {
     Nodes,
 }
 
-/// What stands in a column.
+/// What stands in a column; most of it is lent by the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum Cell<'a> {
     /// Cut at the column's width.
-    Text(String),
+    Text(Cow<'a, str>),
     /// Runs over a narrow column when it is right-aligned: lengths of time and node lists.
-    Long(String),
+    Long(Cow<'a, str>),
     /// Nothing, which Slurm prints as `(null)`, or as nothing in a left-aligned column under 6.
     Null,
 }
@@ -59,7 +60,7 @@ const fn field(
     names: &'static [&'static str],
     header: &'static str,
     kind: FieldKind,
-    value: fn(&JobInfo) -> Cell,
+    value: fn(&JobInfo) -> Cell<'_>,
 ) -> JobField {
     JobField {
         letter,
@@ -75,11 +76,11 @@ const fn field(
 pub const JOB_FIELDS: &[JobField] = &[
     field(Some('a'), &["account"], "ACCOUNT", Text, |job| optional(job.account())),
     field(Some('A'), &["jobid"], "JOBID", Number, |job| number(job.id)),
-    field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_NODE", Text, |job| or_na(&job.tres_per_node())),
+    field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_NODE", Text, |job| or_na(job.tres_per_node())),
     field(Some('B'), &["batchhost"], "EXEC_HOST", Text, batch_host),
     field(Some('c'), &["mincpus"], "MIN_CPUS", Number, |job| number(job.min_cpus_per_node)),
     field(Some('C'), &["numcpus"], "CPUS", Number, |job| number(job.cpus)),
-    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| text(&amount(job, job.node_options().tmp_mib.unwrap_or(0)))),
+    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |job| made(amount(job, job.node_options().tmp_mib.unwrap_or(0)))),
     field(Some('D'), &["numnodes"], "NODES", Number, |job| number(job.node_count)),
     field(Some('e'), &["endtime"], "END_TIME", Moment, end_time),
     field(Some('E'), &["dependency"], "DEPENDENCY", Text, |job| optional(job.dependency.as_deref())),
@@ -89,7 +90,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('G'), &["groupid"], "GROUP", Number, |job| number(job.submitter.gid)),
     field(Some('h'), &["oversubscribe", "shared"], "OVER_SUBSCRIBE", Text, |job| text(over_subscribe(job))),
     field(Some('H'), &["sockets"], "SOCKETS_PER_NODE", Text, |_| text("*")),
-    field(Some('i'), &["jobarrayid"], "JOBID", Text, |job| text(&job.id_text(false))),
+    field(Some('i'), &["jobarrayid"], "JOBID", Text, |job| made(job.id_text(false))),
     field(Some('I'), &["cores"], "CORES_PER_SOCKET", Text, |_| text("*")),
     field(Some('j'), &["name"], "NAME", Text, |job| text(job.name())),
     field(Some('J'), &["threads"], "THREADS_PER_CORE", Text, |_| text("*")),
@@ -97,13 +98,13 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('K'), &["arraytaskid"], "ARRAY_TASK_ID", Text, array_task),
     field(Some('l'), &["timelimit"], "TIME_LIMIT", Length, |job| limit(job, 0)),
     field(Some('L'), &["timeleft"], "TIME_LEFT", Length, |job| limit(job, job.run_time)),
-    field(Some('m'), &["minmemory"], "MIN_MEMORY", Text, |job| text(&min_memory(job))),
-    field(Some('M'), &["timeused"], "TIME", Length, |job| Cell::Long(elapsed_text(job.run_time))),
+    field(Some('m'), &["minmemory"], "MIN_MEMORY", Text, |job| made(min_memory(job))),
+    field(Some('M'), &["timeused"], "TIME", Length, |job| Cell::Long(elapsed_text(job.run_time).into())),
     field(Some('n'), &["reqnodes"], "REQ_NODES", Nodes, |job| nodes(job.required_nodes())),
     field(Some('N'), &["nodelist"], "NODELIST", Nodes, |job| nodes(&job.nodes)),
     field(Some('o'), &["command"], "COMMAND", Text, |job| optional(job.command())),
     field(Some('O'), &["contiguous"], "CONTIGUOUS", Number, |job| number(u32::from(job.node_options().contiguous))),
-    field(Some('p'), &["priority"], "PRIORITY", Fraction, |job| text(&format!("{:16.14}", f64::from(job.priority) / f64::from(u32::MAX)))),
+    field(Some('p'), &["priority"], "PRIORITY", Fraction, |job| made(format!("{:16.14}", f64::from(job.priority) / f64::from(u32::MAX)))),
     field(Some('P'), &["partition"], "PARTITION", Text, |job| text(&job.partition)),
     field(Some('q'), &["qos"], "QOS", Text, |job| text(&job.qos)),
     field(Some('Q'), &["prioritylong"], "PRIORITY", Number, |job| number(job.priority)),
@@ -121,10 +122,10 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(Some('W'), &["licenses"], "LICENSES", Text, |job| optional(job.licenses())),
     field(Some('x'), &[], "EXC_NODES", Nodes, |job| nodes(job.excluded_nodes())),
     field(Some('X'), &["corespec"], "CORE_SPEC", Text, |_| text("N/A")),
-    field(Some('y'), &["nice"], "NICE", Number, |job| text(&job.request.nice.to_string())),
+    field(Some('y'), &["nice"], "NICE", Number, |job| made(job.request.nice.to_string())),
     field(Some('Y'), &["schednodes"], "SCHEDNODES", Nodes, sched_nodes),
     field(Some('z'), &["sct"], "S:C:T", Text, |_| text("*:*:*")),
-    field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| text(&job.work_dir())),
+    field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| Cell::Text(job.work_dir())),
     field(None, &["accruetime"], "ACCRUE_TIME", Moment, |job| moment(job, job.accrues_since())),
     field(None, &["admin_comment"], "ADMIN_COMMENT", Text, |job| optional(job.shown().admin_comment.as_deref())),
     field(None, &["allocnodes"], "ALLOC_NODES", Text, |job| text(&job.submitter.host)),
@@ -138,12 +139,12 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |job| optional(job.shown().cluster_features.as_deref())),
     field(None, &["container"], "CONTAINER", Text, |_| Cell::Null),
     field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| number(job.cpus_per_task.unwrap_or(1))),
-    field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres())),
+    field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(job.cpus_per_tres())),
     field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.request.rare.deadline)),
     field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),
-    field(None, &["derivedec"], "DERIVED_EC", Number, |job| text(&job.exit_code.0.to_string())),
+    field(None, &["derivedec"], "DERIVED_EC", Number, |job| made(job.exit_code.0.to_string())),
     field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.told_eligible())),
-    field(None, &["exit_code"], "EXIT_CODE", Number, |job| text(&job.exit_code.0.to_string())),
+    field(None, &["exit_code"], "EXIT_CODE", Number, |job| made(job.exit_code.0.to_string())),
     field(None, &["hetjobid", "packjobid"], "HET_JOB_ID", Text, |job| of_component(job, |place| place.leader.to_string())),
     field(None, &["hetjobidset", "packjobidset"], "HET_JOB_ID_SET", Text, |job| of_component(job, ComponentPlace::ids_text)),
     field(None, &["hetjoboffset", "packjoboffset"], "HET_JOB_OFFSET", Text, |job| of_component(job, |place| place.offset.to_string())),
@@ -151,7 +152,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["maxcpus"], "MAX_CPUS", Number, |job| number(job.cpus)),
     field(None, &["maxnodes"], "MAX_NODES", Number, |job| number(if job.max_nodes > 0 { job.max_nodes } else { job.node_count })),
     field(None, &["mcslabel"], "MCSLABEL", Text, |_| Cell::Null),
-    field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(&job.mem_per_tres())),
+    field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(job.mem_per_tres())),
     field(None, &["mintime"], "TIME_MIN", Length, least_time),
     field(None, &["network"], "NETWORK", Text, |job| optional(job.shown().network.as_deref())),
     field(None, &["ntperboard"], "NTASKS_PER_BOARD", Number, |_| number(0)),
@@ -176,16 +177,16 @@ pub const JOB_FIELDS: &[JobField] = &[
     // The misspelling is Slurm's.
     field(None, &["siblingsviableraw"], "VIALBLE_SIBLINGS_RAW", Text, |_| text("NA")),
     field(None, &["sperboard"], "SOCKETS_PER_BOARD", Number, |_| number(0)),
-    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { text(&job.stderr().map_or_else(|| output(job), |path| job.in_folder(path))) } else { text("N/A") }),
-    field(None, &["stdin"], "STDIN", Text, |job| text(&job.in_folder(job.stdin().unwrap_or("/dev/null")))),
-    field(None, &["stdout"], "STDOUT", Text, |job| text(&output(job))),
+    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { made(job.stderr().map_or_else(|| output(job), |path| job.in_folder(path))) } else { text("N/A") }),
+    field(None, &["stdin"], "STDIN", Text, |job| made(job.in_folder(job.stdin().unwrap_or("/dev/null")))),
+    field(None, &["stdout"], "STDOUT", Text, |job| made(output(job))),
     field(None, &["system_comment"], "SYSTEM_COMMENT", Text, |_| Cell::Null),
-    field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| text(&job.tres())),
-    field(None, &["tres-bind"], "TRES_BIND", Text, |job| or_na(&job.request.rare.asked.bind)),
-    field(None, &["tres-freq"], "TRES_FREQ", Text, |job| or_na(&job.request.rare.asked.frequency)),
-    field(None, &["tres-per-job"], "TRES_PER_JOB", Text, |job| or_na(&job.tres_per_job())),
-    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |job| or_na(&job.tres_per_socket())),
-    field(None, &["tres-per-task"], "TRES_PER_TASK", Text, |job| or_na(&job.tres_per_task())),
+    field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| made(job.tres())),
+    field(None, &["tres-bind"], "TRES_BIND", Text, |job| text(job.request.rare.asked.bind.as_deref().unwrap_or("N/A"))),
+    field(None, &["tres-freq"], "TRES_FREQ", Text, |job| text(job.request.rare.asked.frequency.as_deref().unwrap_or("N/A"))),
+    field(None, &["tres-per-job"], "TRES_PER_JOB", Text, |job| or_na(job.tres_per_job())),
+    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |job| or_na(job.tres_per_socket())),
+    field(None, &["tres-per-task"], "TRES_PER_TASK", Text, |job| or_na(job.tres_per_task())),
     field(None, &["wait4switch"], "WAIT4SWITCH", Length, |_| text("0:00")),
 ];
 
@@ -209,9 +210,9 @@ impl JobField {
 
     /// Its header; those of node lists that a running job fills are never cut.
     #[must_use]
-    pub fn header_cell(&self) -> Cell {
+    pub fn header_cell(&self) -> Cell<'static> {
         match self.letter {
-            Some('N' | 'R' | 'Y') => Cell::Long(self.header.to_owned()),
+            Some('N' | 'R' | 'Y') => Cell::Long(self.header.into()),
             _ => text(self.header),
         }
     }
@@ -240,43 +241,46 @@ fn output(job: &JobInfo) -> String {
     asked.unwrap_or_else(|| format!("{}/slurm-{}.out", job.work_dir(), job.id))
 }
 
-fn text(text: &str) -> Cell {
-    Cell::Text(text.to_owned())
+fn text(text: &str) -> Cell<'_> {
+    Cell::Text(text.into())
 }
 
-fn number(number: u32) -> Cell {
-    Cell::Text(number.to_string())
+fn made(text: String) -> Cell<'static> {
+    Cell::Text(text.into())
 }
 
-fn optional(text: Option<&str>) -> Cell {
-    text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
+fn number(number: u32) -> Cell<'static> {
+    made(number.to_string())
 }
 
-fn of_component(job: &JobInfo, tell: impl FnOnce(ComponentPlace) -> String) -> Cell {
-    job.component()
-        .map_or_else(|| text("N/A"), |place| text(&tell(place)))
+fn optional(value: Option<&str>) -> Cell<'_> {
+    value.map_or(Cell::Null, text)
 }
 
-fn or_na(text: &Option<String>) -> Cell {
-    Cell::Text(text.clone().unwrap_or_else(|| "N/A".to_owned()))
+fn of_component(job: &JobInfo, tell: impl FnOnce(ComponentPlace) -> String) -> Cell<'_> {
+    or_na(job.component().map(tell))
 }
 
-fn sched_nodes(job: &JobInfo) -> Cell {
+fn or_na(value: Option<String>) -> Cell<'static> {
+    value.map_or(text("N/A"), made)
+}
+
+fn sched_nodes(job: &JobInfo) -> Cell<'_> {
     if job.planned_nodes.is_empty() {
         return Cell::Null;
     }
     nodes(&job.planned_nodes)
 }
 
-fn nodes(nodes: &[NodeName]) -> Cell {
-    Cell::Long(crate::records::job_info::node_list_text(nodes))
+fn nodes(nodes: &[NodeName]) -> Cell<'_> {
+    Cell::Long(crate::records::job_info::node_list_text(nodes).into())
 }
 
-fn moment(job: &JobInfo, moment: Option<Timestamp>) -> Cell {
-    Cell::Text(moment.map_or_else(|| "N/A".to_owned(), |moment| job.moments.text(moment)))
+fn moment(job: &JobInfo, moment: Option<Timestamp>) -> Cell<'_> {
+    or_na(moment.map(|moment| job.moments.text(moment)))
 }
 
-fn end_time(job: &JobInfo) -> Cell {
+fn end_time(job: &JobInfo) -> Cell<'_> {
     let runs =
         matches!(job.base_state, JobStateName::Running) || job.state == JobStateName::Completing;
     if runs && job.limit.is_none() {
@@ -285,18 +289,14 @@ fn end_time(job: &JobInfo) -> Cell {
     moment(job, job.end)
 }
 
-fn batch_host(job: &JobInfo) -> Cell {
+fn batch_host(job: &JobInfo) -> Cell<'_> {
     if !job.batch {
         return text(&job.submitter.host);
     }
-    Cell::Text(
-        job.nodes
-            .first()
-            .map_or_else(|| "n/a".to_owned(), ToString::to_string),
-    )
+    text(job.nodes.first().map_or("n/a", NodeName::as_str))
 }
 
-fn array_task(job: &JobInfo) -> Cell {
+fn array_task(job: &JobInfo) -> Cell<'_> {
     match job
         .array
         .as_ref()
@@ -305,24 +305,25 @@ fn array_task(job: &JobInfo) -> Cell {
         None => text("N/A"),
         Some((ArrayTaskInfo::One(task), _)) => number(*task),
         Some((ArrayTaskInfo::Waiting(tasks), throttle)) => {
-            Cell::Text(array_elements_text(tasks, throttle, false))
+            made(array_elements_text(tasks, throttle, false))
         }
     }
 }
 
-fn limit(job: &JobInfo, used: i64) -> Cell {
-    Cell::Long(job.limit.map_or_else(
-        || "UNLIMITED".to_owned(),
-        |limit| elapsed_text(i64::try_from(limit.0).map_or(i64::MAX, |limit| limit - used)),
-    ))
+fn limit(job: &JobInfo, used: i64) -> Cell<'_> {
+    let left = |limit: Seconds| i64::try_from(limit.0).map_or(i64::MAX, |limit| limit - used);
+    Cell::Long(
+        job.limit
+            .map_or("UNLIMITED".into(), |limit| elapsed_text(left(limit)).into()),
+    )
 }
 
-fn least_time(job: &JobInfo) -> Cell {
+fn least_time(job: &JobInfo) -> Cell<'_> {
     let least = match job.request.rare.time_min {
         Some(TimeLimitRequest::Limit(least)) => i64::try_from(least.0).unwrap_or(i64::MAX),
         Some(TimeLimitRequest::Unlimited) | None => 0,
     };
-    Cell::Long(elapsed_text(least))
+    Cell::Long(elapsed_text(least).into())
 }
 
 /// In the largest unit that loses nothing, unless it is to stay in MiB.
@@ -342,19 +343,19 @@ fn min_memory(job: &JobInfo) -> String {
 }
 
 /// 22.05 takes the moment for a length of time, which is too long for one.
-fn resize_time(job: &JobInfo) -> Cell {
+fn resize_time(job: &JobInfo) -> Cell<'_> {
     text(job.resized.map_or("N/A", |_| "INVALID"))
 }
 
-fn pending_time(job: &JobInfo) -> Cell {
+fn pending_time(job: &JobInfo) -> Cell<'_> {
     let until = job
         .start
         .filter(|start| *start < job.now)
         .unwrap_or(job.now);
-    text(&(until.seconds() - job.submitted.seconds()).to_string())
+    made((until.seconds() - job.submitted.seconds()).to_string())
 }
 
-fn reason_or_nodes(job: &JobInfo) -> Cell {
+fn reason_or_nodes(job: &JobInfo) -> Cell<'_> {
     let tells_reason = matches!(
         job.state,
         JobStateName::Pending
@@ -365,7 +366,7 @@ fn reason_or_nodes(job: &JobInfo) -> Cell {
             | JobStateName::Failed
     );
     if tells_reason {
-        Cell::Text(format!("({})", job.reason))
+        made(format!("({})", job.reason))
     } else {
         nodes(&job.nodes)
     }

@@ -37,11 +37,11 @@ impl SinfoField {
 #[derive(Clone, Copy, Debug)]
 pub enum SinfoValue {
     /// From the partition.
-    OfPartition(fn(&SinfoPartition) -> Cell),
+    OfPartition(fn(&SinfoPartition) -> Cell<'static>),
     /// From the partition, and tells none apart.
-    OfFirstPartition(fn(&SinfoPartition) -> Cell),
+    OfFirstPartition(fn(&SinfoPartition) -> Cell<'static>),
     /// From each node alike.
-    OfNode(fn(&SinfoNode) -> Cell),
+    OfNode(fn(&SinfoNode) -> Cell<'static>),
     /// From each node's state alike; a row without nodes has none.
     OfState(fn(NodeState) -> String),
     /// The least number of all nodes, with `+` where others have more.
@@ -49,9 +49,12 @@ pub enum SinfoValue {
     /// The least and the greatest number, as they are printed.
     Between(fn(&SinfoNode) -> u64, fn(u64) -> String),
     /// From all nodes together.
-    OfAll(fn(&[&SinfoNode]) -> Cell),
+    OfAll(fn(&[&SinfoNode]) -> Cell<'static>),
     /// Likewise, and with `--exact` these of a node tell it apart.
-    OfAlike(fn(&[&SinfoNode]) -> Cell, fn(&SinfoNode) -> Cell),
+    OfAlike(
+        fn(&[&SinfoNode]) -> Cell<'static>,
+        fn(&SinfoNode) -> Cell<'static>,
+    ),
 }
 
 impl FieldTable for SinfoField {
@@ -138,16 +141,16 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(None, &["statecomplete"], "STATECOMPLETE", Text, OfState(NodeState::complete)),
 ];
 
-fn text(value: &str) -> Cell {
-    Cell::Text(value.to_owned())
+fn text(value: &str) -> Cell<'static> {
+    Cell::Text(value.to_owned().into())
 }
 
-fn number(value: u64) -> Cell {
-    Cell::Text(value.to_string())
+fn number(value: u64) -> Cell<'static> {
+    Cell::Text(value.to_string().into())
 }
 
 /// `root(0)`
-fn user_and_number(node: &SinfoNode) -> Cell {
+fn user_and_number(node: &SinfoNode) -> Cell<'static> {
     let said = |reason: &SinfoReason| match reason.uid {
         Some(uid) => format!("{}({uid})", reason.user),
         None => reason.user.clone(),
@@ -155,36 +158,36 @@ fn user_and_number(node: &SinfoNode) -> Cell {
     Cell::Text(
         node.reason
             .as_ref()
-            .map_or_else(|| "Unknown".to_owned(), said),
+            .map_or("Unknown".into(), |reason| said(reason).into()),
     )
 }
 
-fn version(nodes: &[&SinfoNode]) -> Cell {
+fn version(nodes: &[&SinfoNode]) -> Cell<'static> {
     text(nodes.first().map_or("N/A", |node| &node.version))
 }
 
 /// What a node's reason has, or what is printed of a node without one.
-fn reason(node: &SinfoNode, none: &str, of: fn(&SinfoReason) -> &str) -> Cell {
+fn reason(node: &SinfoNode, none: &str, of: fn(&SinfoReason) -> &str) -> Cell<'static> {
     text(node.reason.as_ref().map_or(none, of))
 }
 
-fn job_size(part: &SinfoPartition) -> Cell {
+fn job_size(part: &SinfoPartition) -> Cell<'static> {
     let least = part.min_nodes.max(1);
     match part.max_nodes {
-        None => Cell::Text(format!("{least}-infinite")),
-        Some(most) if most == least => Cell::Text(most.to_string()),
-        Some(most) => Cell::Text(format!("{least}-{most}")),
+        None => Cell::Text(format!("{least}-infinite").into()),
+        Some(most) if most == least => Cell::Text(most.to_string().into()),
+        Some(most) => Cell::Text(format!("{least}-{most}").into()),
     }
 }
 
-fn or_null(value: &str) -> Cell {
+fn or_null(value: &str) -> Cell<'static> {
     text(if value.is_empty() { "(null)" } else { value })
 }
 
-fn limit(time: Option<Seconds>) -> Cell {
+fn limit(time: Option<Seconds>) -> Cell<'static> {
     match time {
         Some(Seconds(seconds)) => {
-            Cell::Text(elapsed_text(i64::try_from(seconds).unwrap_or(i64::MAX)))
+            Cell::Text(elapsed_text(i64::try_from(seconds).unwrap_or(i64::MAX)).into())
         }
         None => text("infinite"),
     }
@@ -200,14 +203,14 @@ fn load(hundredths: u64) -> String {
     }
 }
 
-fn count(nodes: &[&SinfoNode]) -> Cell {
-    Cell::Text(nodes.len().to_string())
+fn count(nodes: &[&SinfoNode]) -> Cell<'static> {
+    Cell::Text(nodes.len().to_string().into())
 }
 
-fn names(nodes: &[&SinfoNode]) -> Cell {
+fn names(nodes: &[&SinfoNode]) -> Cell<'static> {
     let mut names: Vec<NodeName> = nodes.iter().map(|node| node.name.clone()).collect();
     node_list::sort(&mut names);
-    Cell::Text(node_list::fold(&names))
+    Cell::Text(node_list::fold(&names).into())
 }
 
 /// Nodes that are taken, free, and neither.
@@ -219,17 +222,17 @@ pub(crate) fn by_state(nodes: &[&SinfoNode]) -> [usize; 3] {
     [taken, nodes.len() - taken - other, other]
 }
 
-fn states(nodes: &[&SinfoNode]) -> Cell {
+fn states(nodes: &[&SinfoNode]) -> Cell<'static> {
     let [taken, free, other] = by_state(nodes);
-    Cell::Text(format!("{taken}/{free}/{other}/{}", nodes.len()))
+    Cell::Text(format!("{taken}/{free}/{other}/{}", nodes.len()).into())
 }
 
-fn free(nodes: &[&SinfoNode]) -> Cell {
+fn free(nodes: &[&SinfoNode]) -> Cell<'static> {
     let [taken, free, _] = by_state(nodes);
-    Cell::Text(format!("{taken}/{free}"))
+    Cell::Text(format!("{taken}/{free}").into())
 }
 
-fn cpus(nodes: &[&SinfoNode]) -> Cell {
+fn cpus(nodes: &[&SinfoNode]) -> Cell<'static> {
     let (mut taken, mut free, mut other) = (0, 0, 0);
     for node in nodes {
         taken += node.used_cpus;
@@ -240,7 +243,7 @@ fn cpus(nodes: &[&SinfoNode]) -> Cell {
             free += rest;
         }
     }
-    Cell::Text(format!("{taken}/{free}/{other}/{}", taken + free + other))
+    Cell::Text(format!("{taken}/{free}/{other}/{}", taken + free + other).into())
 }
 
 /// The least of some numbers, with `+` where others are greater.
@@ -264,9 +267,9 @@ pub(crate) fn between(
     }
 }
 
-fn layout(nodes: &[&SinfoNode]) -> Cell {
+fn layout(nodes: &[&SinfoNode]) -> Cell<'static> {
     let least = |of: fn(&SinfoNode) -> u32| self::least(nodes, |node| u64::from(of(node)));
     let sockets = least(|node| node.sockets);
     let (cores, threads) = (least(|node| node.cores), least(|node| node.threads));
-    Cell::Text(format!("{sockets}:{cores}:{threads}"))
+    Cell::Text(format!("{sockets}:{cores}:{threads}").into())
 }

@@ -163,7 +163,7 @@ impl<F: FieldTable> Format<F> {
     }
 
     /// Puts a line behind a text: what `cell` says of each column.
-    pub fn put(&self, text: &mut String, cell: impl Fn(&F) -> Cell) {
+    pub fn put<'c>(&self, text: &mut String, cell: impl Fn(&'static F) -> Cell<'c>) {
         for part in &self.parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
@@ -193,7 +193,7 @@ fn number(text: &str) -> (i64, &str) {
 }
 
 /// Puts a cell in a column, cut and filled as Slurm does it, in bytes.
-fn put_padded(line: &mut String, cell: &Cell, width: i64, right: bool) {
+fn put_padded(line: &mut String, cell: &Cell<'_>, width: i64, right: bool) {
     // The C library prints `(null)` only where six bytes of it are wanted.
     let text = match cell {
         Cell::Text(text) | Cell::Long(text) => one_line(text),
@@ -286,7 +286,7 @@ mod tests {
         );
     }
 
-    fn padded(cell: &Cell, width: i64, right: bool) -> String {
+    fn padded(cell: &Cell<'_>, width: i64, right: bool) -> String {
         let mut text = String::new();
         put_padded(&mut text, cell, width, right);
         text
@@ -294,15 +294,12 @@ mod tests {
 
     #[test]
     fn cells_are_cut_in_whole_letters() {
-        assert_eq!(padded(&Cell::Text("größe".to_owned()), 3, false), "gr ");
+        assert_eq!(padded(&Cell::Text("größe".into()), 3, false), "gr ");
         assert_eq!(
-            padded(&Cell::Long("1-02:03:04".to_owned()), 4, true),
+            padded(&Cell::Long("1-02:03:04".into()), 4, true),
             "1-02:03:04"
         );
-        assert_eq!(
-            padded(&Cell::Long("1-02:03:04".to_owned()), 4, false),
-            "1-02"
-        );
+        assert_eq!(padded(&Cell::Long("1-02:03:04".into()), 4, false), "1-02");
         assert_eq!(padded(&Cell::Null, 5, false), "     ");
         assert_eq!(padded(&Cell::Null, 5, true), "(null");
     }

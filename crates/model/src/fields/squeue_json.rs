@@ -2,8 +2,11 @@
 
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName, held_gpus_text, reason_name};
 use crate::requests::{ComponentPlace, Sharing};
-use crate::values::{MemoryRequest, NodeShare, Seconds, TimeLimitRequest, array_elements_text};
+use crate::values::{
+    MemoryRequest, NodeName, NodeShare, Seconds, TimeLimitRequest, array_elements_text,
+};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A job in `squeue --json`: names and meanings are those of Slurm's data parser v0.0.38, as far
@@ -12,25 +15,25 @@ use std::collections::BTreeMap;
 /// empty, 0 or null as in Slurm, for programs that read all keys. In the order of names, as all JSON here.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the names are Slurm's")]
-pub struct JobJson {
-    pub account: String,
+pub struct JobJson<'a> {
+    pub account: Cow<'a, str>,
     pub accrue_time: i64,
-    pub admin_comment: String,
+    pub admin_comment: Cow<'a, str>,
     pub array_job_id: u32,
     pub array_max_tasks: u32,
     pub array_task_id: Option<u32>,
-    pub array_task_string: String,
+    pub array_task_string: Cow<'a, str>,
     pub association_id: u32,
     pub batch_features: &'static str,
     pub batch_flag: bool,
-    pub batch_host: String,
+    pub batch_host: Cow<'a, str>,
     pub billable_tres: Option<f64>,
     pub burst_buffer: &'static str,
     pub burst_buffer_state: &'static str,
-    pub cluster: String,
-    pub cluster_features: String,
-    pub command: String,
-    pub comment: String,
+    pub cluster: Cow<'a, str>,
+    pub cluster_features: Cow<'a, str>,
+    pub command: Cow<'a, str>,
+    pub comment: Cow<'a, str>,
     pub container: &'static str,
     pub contiguous: bool,
     pub core_spec: Option<u32>,
@@ -40,33 +43,33 @@ pub struct JobJson {
     pub cpu_frequency_minimum: Option<u32>,
     pub cpus: u32,
     pub cpus_per_task: Option<u32>,
-    pub cpus_per_tres: String,
-    pub current_working_directory: String,
+    pub cpus_per_tres: Cow<'a, str>,
+    pub current_working_directory: Cow<'a, str>,
     pub deadline: i64,
     pub delay_boot: u64,
-    pub dependency: String,
+    pub dependency: Cow<'a, str>,
     pub derived_exit_code: i32,
     pub eligible_time: i64,
     pub end_time: i64,
-    pub excluded_nodes: String,
+    pub excluded_nodes: Cow<'a, str>,
     /// As `wait` says it: the exit code in bits 8–15, the signal below.
     pub exit_code: i32,
-    pub features: String,
+    pub features: Cow<'a, str>,
     pub federation_origin: &'static str,
     pub federation_siblings_active: &'static str,
     pub federation_siblings_viable: &'static str,
     pub flags: Vec<&'static str>,
     pub gres_detail: Vec<String>,
     pub group_id: u32,
-    pub group_name: String,
+    pub group_name: Cow<'a, str>,
     pub het_job_id: u32,
-    pub het_job_id_set: String,
+    pub het_job_id_set: Cow<'a, str>,
     pub het_job_offset: u32,
     pub job_id: u32,
     pub job_resources: JobResourcesJson,
     pub job_state: JobStateName,
     pub last_sched_evaluation: i64,
-    pub licenses: String,
+    pub licenses: Cow<'a, str>,
     pub max_cpus: u32,
     pub max_nodes: u32,
     pub mcs_label: &'static str,
@@ -74,37 +77,37 @@ pub struct JobJson {
     pub memory_per_cpu: Option<u64>,
     /// MiB.
     pub memory_per_node: Option<u64>,
-    pub memory_per_tres: String,
+    pub memory_per_tres: Cow<'a, str>,
     pub minimum_cpus_per_node: u32,
     /// MiB.
     pub minimum_tmp_disk_per_node: u64,
-    pub name: String,
+    pub name: Cow<'a, str>,
     pub nice: i64,
     pub node_count: u32,
-    pub nodes: String,
-    pub partition: String,
+    pub nodes: Cow<'a, str>,
+    pub partition: Cow<'a, str>,
     pub pre_sus_time: i64,
     pub preempt_time: i64,
-    pub prefer: String,
+    pub prefer: Cow<'a, str>,
     pub priority: u32,
     pub profile: Option<u32>,
-    pub qos: String,
+    pub qos: Cow<'a, str>,
     pub reboot: bool,
     pub requeue: bool,
-    pub required_nodes: String,
+    pub required_nodes: Cow<'a, str>,
     pub resize_time: i64,
     pub restart_cnt: u32,
-    pub resv_name: String,
+    pub resv_name: Cow<'a, str>,
     pub shared: Option<&'static str>,
     pub show_flags: [&'static str; 3],
     pub sockets_per_board: u32,
     pub sockets_per_node: Option<u32>,
-    pub standard_error: String,
-    pub standard_input: String,
-    pub standard_output: String,
+    pub standard_error: Cow<'a, str>,
+    pub standard_input: Cow<'a, str>,
+    pub standard_output: Cow<'a, str>,
     pub start_time: i64,
-    pub state_description: String,
-    pub state_reason: String,
+    pub state_description: Cow<'a, str>,
+    pub state_reason: Cow<'a, str>,
     pub submit_time: i64,
     pub suspend_time: i64,
     pub system_comment: &'static str,
@@ -121,17 +124,17 @@ pub struct JobJson {
     pub time_limit_seconds: Option<u64>,
     /// Minutes.
     pub time_minimum: u64,
-    pub tres_alloc_str: String,
-    pub tres_bind: String,
-    pub tres_freq: String,
-    pub tres_per_job: String,
-    pub tres_per_node: String,
-    pub tres_per_socket: String,
-    pub tres_per_task: String,
-    pub tres_req_str: String,
+    pub tres_alloc_str: Cow<'a, str>,
+    pub tres_bind: Cow<'a, str>,
+    pub tres_freq: Cow<'a, str>,
+    pub tres_per_job: Cow<'a, str>,
+    pub tres_per_node: Cow<'a, str>,
+    pub tres_per_socket: Cow<'a, str>,
+    pub tres_per_task: Cow<'a, str>,
+    pub tres_req_str: Cow<'a, str>,
     pub user_id: u32,
-    pub user_name: String,
-    pub wckey: String,
+    pub user_name: Cow<'a, str>,
+    pub wckey: Cow<'a, str>,
 }
 
 /// The whole answer of `squeue --json`; each job is made as it is written, since there may be many.
@@ -220,26 +223,27 @@ fn gres_detail(job: &JobInfo) -> Vec<String> {
     if has_any { all } else { Vec::new() }
 }
 
-impl JobJson {
+impl<'a> JobJson<'a> {
     /// The same job for `--json`.
     #[must_use]
-    pub fn of(job: &JobInfo) -> JobJson {
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    pub fn of(job: &'a JobInfo) -> JobJson<'a> {
+        let text = |text: Option<&'a str>| Cow::Borrowed(text.unwrap_or_default());
+        let made = |text: Option<String>| Cow::Owned(text.unwrap_or_default());
         let seconds = |moment: Option<crate::values::Timestamp>| {
             moment.map_or(0, crate::values::Timestamp::seconds)
         };
         let (array_task_id, array_task_string) = match job.array.as_ref().map(|array| &array.task) {
-            None => (None, String::new()),
-            Some(ArrayTaskInfo::One(task)) => (Some(*task), String::new()),
+            None => (None, Cow::default()),
+            Some(ArrayTaskInfo::One(task)) => (Some(*task), Cow::default()),
             Some(ArrayTaskInfo::Waiting(tasks)) => {
                 let throttle = job.array.as_ref().and_then(|array| array.throttle);
-                (None, array_elements_text(tasks, throttle, true))
+                (None, array_elements_text(tasks, throttle, true).into())
             }
         };
         let runs = job.allocation.is_some();
-        let list = |nodes| crate::records::job_info::node_list_text(nodes);
+        let list = |nodes| Cow::Owned(crate::records::job_info::node_list_text(nodes));
         let minutes = |Seconds(seconds): Seconds| seconds.div_ceil(60);
-        let options = &job.node_options();
+        let options = job.node_options();
         let (per_cpu, per_node) = match job.memory {
             MemoryRequest::PerCpu(mib) => (Some(mib), None),
             MemoryRequest::PerNode(mib) => (None, Some(mib)),
@@ -251,33 +255,29 @@ impl JobJson {
             array_task_id,
             array_task_string,
             batch_flag: job.batch,
-            batch_host: job
-                .nodes
-                .first()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-            cluster: job.cluster.to_string(),
+            batch_host: text(job.nodes.first().map(NodeName::as_str)),
+            cluster: (&*job.cluster).into(),
             command: text(job.command()),
             comment: text(job.comment()),
             cpus: job.cpus,
             cpus_per_task: job.cpus_per_task,
-            current_working_directory: job.work_dir().into_owned(),
+            current_working_directory: job.work_dir(),
             dependency: text(job.dependency.as_deref()),
             eligible_time: seconds(job.told_eligible()),
             end_time: seconds(job.end),
             exit_code: job.exit_code.0,
             features: text(job.features()),
             group_id: job.submitter.gid,
-            group_name: job.submitter.group.clone(),
+            group_name: (&*job.submitter.group).into(),
             job_id: job.id,
             job_state: job.state,
-            name: job.name().to_owned(),
+            name: job.name().into(),
             nice: job.request.nice,
             node_count: job.node_count,
-            nodes: crate::records::job_info::node_list_text(&job.nodes),
-            partition: job.partition.to_string(),
+            nodes: list(&job.nodes),
+            partition: (&*job.partition).into(),
             priority: job.priority,
-            qos: job.qos.to_string(),
+            qos: (&*job.qos).into(),
             requeue: job.requeue,
             restart_cnt: job.restarts,
             // Empty where it goes to the output.
@@ -286,18 +286,18 @@ impl JobJson {
                 .rare
                 .error
                 .as_ref()
-                .map_or_else(String::new, |_| job.stderr_path()),
-            standard_input: job.stdin_path(),
-            standard_output: job.stdout_path(),
+                .map_or_else(Cow::default, |_| job.stderr_path().into()),
+            standard_input: job.stdin_path().into(),
+            standard_output: job.stdout_path().into(),
             start_time: seconds(job.start),
-            state_reason: reason_name(&job.reason).to_owned(),
+            state_reason: reason_name(&job.reason).into(),
             submit_time: job.submitted.seconds(),
             tasks: job.tasks,
             time_limit_seconds: job.limit.map(|limit| limit.0),
-            tres_alloc_str: if runs { job.tres() } else { String::new() },
-            tres_req_str: job.tres(),
+            tres_alloc_str: made(runs.then(|| job.tres())),
+            tres_req_str: job.tres().into(),
             user_id: job.uid(),
-            user_name: job.user().to_owned(),
+            user_name: job.user().into(),
             accrue_time: seconds(job.accrues_since()),
             admin_comment: text(job.shown().admin_comment.as_deref()),
             array_max_tasks: job.array.as_ref().and_then(|it| it.throttle).unwrap_or(0),
@@ -314,7 +314,7 @@ impl JobJson {
             cpu_frequency_governor: None,
             cpu_frequency_maximum: None,
             cpu_frequency_minimum: None,
-            cpus_per_tres: text(job.cpus_per_tres().as_deref()),
+            cpus_per_tres: made(job.cpus_per_tres()),
             deadline: seconds(job.request.rare.deadline),
             delay_boot: job.shown().delay_boot.map_or(0, |delay| delay.0),
             derived_exit_code: 0,
@@ -325,10 +325,7 @@ impl JobJson {
             flags: flags(job, runs),
             gres_detail: gres_detail(job),
             het_job_id: job.component().map_or(0, |place| place.leader.0),
-            het_job_id_set: job
-                .component()
-                .map(ComponentPlace::ids_text)
-                .unwrap_or_default(),
+            het_job_id_set: made(job.component().map(ComponentPlace::ids_text)),
             het_job_offset: job.component().map_or(0, |place| place.offset),
             job_resources: JobResourcesJson::of(job),
             last_sched_evaluation: seconds(job.looked_at),
@@ -338,7 +335,7 @@ impl JobJson {
             mcs_label: "",
             memory_per_cpu: per_cpu,
             memory_per_node: per_node,
-            memory_per_tres: text(job.mem_per_tres().as_deref()),
+            memory_per_tres: made(job.mem_per_tres()),
             minimum_cpus_per_node: job.min_cpus_per_node,
             minimum_tmp_disk_per_node: options.tmp_mib.unwrap_or(0),
             pre_sus_time: job.suspended.map_or(0, |(_, ran)| ran),
@@ -361,9 +358,9 @@ impl JobJson {
             sockets_per_node: options.sockets_per_node,
             // Only what has another name.
             state_description: if reason_name(&job.reason) == job.reason {
-                String::new()
+                Cow::default()
             } else {
-                job.reason.clone()
+                (&*job.reason).into()
             },
             suspend_time: job.suspended.map_or(0, |(at, _)| at.seconds()),
             system_comment: "",
@@ -380,10 +377,10 @@ impl JobJson {
             },
             tres_bind: text(job.request.rare.asked.bind.as_deref()),
             tres_freq: text(job.request.rare.asked.frequency.as_deref()),
-            tres_per_job: text(job.tres_per_job().as_deref()),
-            tres_per_node: text(job.tres_per_node().as_deref()),
-            tres_per_socket: text(job.tres_per_socket().as_deref()),
-            tres_per_task: text(job.tres_per_task().as_deref()),
+            tres_per_job: made(job.tres_per_job()),
+            tres_per_node: made(job.tres_per_node()),
+            tres_per_socket: made(job.tres_per_socket()),
+            tres_per_task: made(job.tres_per_task()),
             wckey: text(job.shown().wckey.as_deref()),
         }
     }

@@ -23,14 +23,14 @@ pub struct StepField {
     /// Its header.
     pub header: &'static str,
     /// What stands in it for a step.
-    pub value: fn(&StepInfo) -> Cell,
+    pub value: fn(&StepInfo) -> Cell<'_>,
 }
 
 const fn field(
     letter: Option<char>,
     names: &'static [&'static str],
     header: &'static str,
-    value: fn(&StepInfo) -> Cell,
+    value: fn(&StepInfo) -> Cell<'_>,
 ) -> StepField {
     StepField {
         letter,
@@ -45,24 +45,24 @@ const fn field(
 pub const STEP_FIELDS: &[StepField] = &[
     field(Some('A'), &["numtasks", "numtask"], "TASKS", |info| number(info.tasks())),
     field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_JOB", gpus_per_node),
-    field(Some('i'), &["stepid"], "STEPID", |info| Cell::Text(info.id_text())),
-    field(Some('j'), &["stepname"], "NAME", |info| Cell::Text(info.step.name.clone())),
-    field(Some('l'), &["timelimit"], "TIME_LIMIT", |_| Cell::Text("UNLIMITED".to_owned())),
-    field(Some('M'), &["timeused"], "TIME", |info| Cell::Long(elapsed_text(info.run_time()))),
-    field(Some('N'), &["nodes"], "NODELIST", |info| Cell::Long(info.nodes_text())),
-    field(Some('P'), &["partition"], "PARTITION", |info| Cell::Text(info.job.partition.to_string())),
-    field(Some('S'), &["starttime"], "START_TIME", |info| Cell::Text(info.job.moments.text(info.step.since))),
-    field(Some('u'), &["username"], "USER", |info| Cell::Text(info.job.user().to_owned())),
+    field(Some('i'), &["stepid"], "STEPID", |info| Cell::Text(info.id_text().into())),
+    field(Some('j'), &["stepname"], "NAME", |info| text(&info.step.name)),
+    field(Some('l'), &["timelimit"], "TIME_LIMIT", |_| text("UNLIMITED")),
+    field(Some('M'), &["timeused"], "TIME", |info| Cell::Long(elapsed_text(info.run_time()).into())),
+    field(Some('N'), &["nodes"], "NODELIST", |info| Cell::Long(info.nodes_text().into())),
+    field(Some('P'), &["partition"], "PARTITION", |info| text(&info.job.partition)),
+    field(Some('S'), &["starttime"], "START_TIME", |info| Cell::Text(info.job.moments.text(info.step.since).into())),
+    field(Some('u'), &["username"], "USER", |info| text(info.job.user())),
     field(Some('U'), &["userid"], "UID", |info| number(info.job.uid())),
     field(None, &["arrayjobid"], "ARRAY_JOB_ID", |info| number(info.job.array.as_ref().map_or(0, |array| array.job))),
-    field(None, &["arraytaskid"], "ARRAY_TASK_ID", |info| info.job.array_task().map_or_else(|| Cell::Text("N/A".to_owned()), number)),
-    field(None, &["cluster"], "CLUSTER", |info| Cell::Text(info.job.cluster.to_string())),
+    field(None, &["arraytaskid"], "ARRAY_TASK_ID", |info| info.job.array_task().map_or(text("N/A"), number)),
+    field(None, &["cluster"], "CLUSTER", |info| text(&info.job.cluster)),
     field(None, &["container"], "CONTAINER", |_| Cell::Null),
-    field(None, &["cpufreq"], "CPU_FREQ", |info| Cell::Text(info.frequency_text().to_owned())),
+    field(None, &["cpufreq"], "CPU_FREQ", |info| text(info.frequency_text())),
     field(None, &["jobid"], "JOB_ID", |info| number(info.job.id)),
     field(None, &["network"], "NETWORK", |_| Cell::Null),
     field(None, &["numcpus"], "NUM_CPUS", |info| number(info.cpus())),
-    field(None, &["stepstate"], "STATE", |info| Cell::Text(info.state_text().to_owned())),
+    field(None, &["stepstate"], "STATE", |info| text(info.state_text())),
     field(None, &["tres-bind"], "TRES_BIND", |_| Cell::Null),
     field(None, &["tres-freq"], "TRES_FREQ", |_| Cell::Null),
     field(None, &["tres-per-step", "tres-per-job"], "TRES_PER_STEP", |_| Cell::Null),
@@ -73,8 +73,8 @@ pub const STEP_FIELDS: &[StepField] = &[
 impl StepField {
     /// Its header.
     #[must_use]
-    pub fn header_cell(&self) -> Cell {
-        Cell::Text(self.header.to_owned())
+    pub fn header_cell(&self) -> Cell<'static> {
+        text(self.header)
     }
 
     /// The column of a letter of `-o`.
@@ -161,7 +161,7 @@ impl StepInfo {
 }
 
 /// `gres:gpu:2` where each node of a step has as many; the batch step has none of its own.
-fn gpus_per_node(info: &StepInfo) -> Cell {
+fn gpus_per_node(info: &StepInfo) -> Cell<'_> {
     let mut counts = info.step.nodes.iter().map(|share| share.gpus.len());
     match counts.next() {
         Some(count)
@@ -169,12 +169,16 @@ fn gpus_per_node(info: &StepInfo) -> Cell {
                 && info.step.step != StepId::Batch
                 && counts.all(|other| other == count) =>
         {
-            Cell::Text(format!("gres:gpu:{count}"))
+            Cell::Text(format!("gres:gpu:{count}").into())
         }
         _ => Cell::Null,
     }
 }
 
-fn number(number: u32) -> Cell {
-    Cell::Text(number.to_string())
+fn text(text: &str) -> Cell<'_> {
+    Cell::Text(text.into())
+}
+
+fn number(number: u32) -> Cell<'static> {
+    Cell::Text(number.to_string().into())
 }

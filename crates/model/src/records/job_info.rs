@@ -13,6 +13,7 @@ use crate::values::{
     Allocation, MemoryRequest, MomentStyle, NodeName, Seconds, TimeLimitRequest, Timestamp,
     node_list,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub struct JobInfo {
     /// The number of its QOS, likewise.
     pub qos_number: u32,
     /// `Resources`, `NonZeroExitCode`, `None` …
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// What it still waits for, or did when it was cancelled, each with `(unfulfilled)` or `(failed)`.
     pub dependency: Option<String>,
     /// Comes back after a lost node.
@@ -173,7 +174,7 @@ impl JobInfo {
             },
             base_state: JobStateName::base_of(&record.state),
             reason: match prolog {
-                Some(JobProlog::Nodes) => "Prolog".to_owned(),
+                Some(JobProlog::Nodes) => "Prolog".into(),
                 _ => reason_text(&record.state),
             },
             dependency: record.dependency.clone(),

@@ -6,9 +6,9 @@ use crate::records::{Ending, JobState, Outcome, PendingReason, WaitStatus};
 
 /// What `squeue` prints as `%r`: `Resources`, `TimeLimit`, `RaisedSignal:9(Killed)`, `None`.
 #[must_use]
-pub fn reason_text(state: &JobState) -> String {
+pub fn reason_text(state: &JobState) -> Cow<'static, str> {
     match state {
-        JobState::Pending { reason } => pending_text(reason).into_owned(),
+        JobState::Pending { reason } => pending_text(reason),
         // Slurm says why a script ended as soon as it has, while the job's other steps still end.
         JobState::Running {
             ending:
@@ -19,8 +19,8 @@ pub fn reason_text(state: &JobState) -> String {
         } => outcome_text(outcome),
         JobState::Running {
             held: Some(held), ..
-        } => pending_text(&held.reason()).into_owned(),
-        JobState::Running { .. } => "None".to_owned(),
+        } => pending_text(&held.reason()),
+        JobState::Running { .. } => "None".into(),
         JobState::Ended { outcome, .. } => outcome_text(outcome),
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn reason_name(text: &str) -> &str {
     }
 }
 
-fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
+fn pending_text(reason: &PendingReason) -> Cow<'static, str> {
     let text = match reason {
         PendingReason::None => "None",
         PendingReason::Resources => "Resources",
@@ -74,33 +74,31 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
         PendingReason::ReservationDeleted => "ReservationDeleted",
         PendingReason::ReservedForMaintenance => "ReqNodeNotAvail, Reserved for maintenance",
         PendingReason::ReservedForOthers => "ReqNodeNotAvail, May be reserved for other job",
-        PendingReason::OverLimit(name) => name,
+        PendingReason::OverLimit(name) => return name.clone().into(),
     };
     text.into()
 }
 
-fn outcome_text(outcome: &Outcome) -> String {
+fn outcome_text(outcome: &Outcome) -> Cow<'static, str> {
     match outcome {
         Outcome::Cancelled {
             waited_for: Some(reason),
             ..
-        } => pending_text(reason).into_owned(),
-        Outcome::Completed | Outcome::Cancelled { .. } | Outcome::Preempted { .. } => {
-            "None".to_owned()
-        }
+        } => pending_text(reason),
+        Outcome::Completed | Outcome::Cancelled { .. } | Outcome::Preempted { .. } => "None".into(),
         Outcome::Failed { status } => failed_text(*status),
-        Outcome::Timeout { .. } => "TimeLimit".to_owned(),
-        Outcome::NodeFail => "NodeDown".to_owned(),
-        Outcome::OutOfMemory => "OutOfMemory".to_owned(),
-        Outcome::Deadline => "DeadLine".to_owned(),
-        Outcome::LaunchFailed { .. } | Outcome::ScriptLost => "JobLaunchFailure".to_owned(),
+        Outcome::Timeout { .. } => "TimeLimit".into(),
+        Outcome::NodeFail => "NodeDown".into(),
+        Outcome::OutOfMemory => "OutOfMemory".into(),
+        Outcome::Deadline => "DeadLine".into(),
+        Outcome::LaunchFailed { .. } | Outcome::ScriptLost => "JobLaunchFailure".into(),
     }
 }
 
-fn failed_text(status: WaitStatus) -> String {
+fn failed_text(status: WaitStatus) -> Cow<'static, str> {
     match status.signal_number() {
-        0 => "NonZeroExitCode".to_owned(),
-        signal => format!("RaisedSignal:{signal}({})", signal_description(signal)),
+        0 => "NonZeroExitCode".into(),
+        signal => format!("RaisedSignal:{signal}({})", signal_description(signal)).into(),
     }
 }
 

@@ -134,16 +134,16 @@ impl JobInfo {
 
     /// What else it asks of its nodes.
     #[must_use]
-    pub fn node_options(&self) -> Cow<'_, NodeOptions> {
+    pub fn node_options(&self) -> &NodeOptions {
         let asked = self.request.rare.node_options.as_deref();
-        asked.map_or_else(Cow::default, Cow::Borrowed)
+        asked.unwrap_or_else(|| NodeOptions::none())
     }
 
     /// What it asks and is only shown.
     #[must_use]
-    pub fn shown(&self) -> Cow<'_, ShownOptions> {
+    pub fn shown(&self) -> &ShownOptions {
         let asked = self.request.shown.as_deref();
-        asked.map_or_else(Cow::default, Cow::Borrowed)
+        asked.unwrap_or_else(|| ShownOptions::none())
     }
 
     /// `--licenses`

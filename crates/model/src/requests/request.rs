@@ -5,6 +5,7 @@ use crate::values::{GpuCount, GresList, MemoryRequest, TimeLimitRequest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// What one job asks for. A field that is `None` was not asked for; whoever places the job
 /// chooses its default.
@@ -146,6 +147,15 @@ pub struct NodeOptions {
     pub switches: Option<AskedSwitches>,
     /// The number of nodes was not asked for: it follows from GPUs in all and of each node.
     pub nodes_follow: bool,
+}
+
+impl NodeOptions {
+    /// Those of a job that asks for none.
+    #[must_use]
+    pub fn none() -> &'static NodeOptions {
+        static NONE: LazyLock<NodeOptions> = LazyLock::new(NodeOptions::default);
+        &NONE
+    }
 }
 
 /// CPUs in all that a job asks for: `4`, `2-3`.

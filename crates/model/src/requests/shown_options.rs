@@ -2,6 +2,7 @@
 
 use crate::values::{Seconds, TimeLimitRequest, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// What a job asked for that no rule of the embedded engine reads. It is kept so that what is shown is
 /// what was asked.
@@ -53,6 +54,15 @@ pub struct ShownOptions {
     /// The session of the process that submitted it; 0 is not known.
     #[serde(skip_serializing_if = "is_none")]
     pub session: u32,
+}
+
+impl ShownOptions {
+    /// Those of a job that asked for none.
+    #[must_use]
+    pub fn none() -> &'static ShownOptions {
+        static NONE: LazyLock<ShownOptions> = LazyLock::new(ShownOptions::default);
+        &NONE
+    }
 }
 
 fn is_none(number: &u32) -> bool {

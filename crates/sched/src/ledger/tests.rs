@@ -63,7 +63,7 @@ impl World {
         let record = self.state.job(job).unwrap();
         match &record.state {
             JobState::Running { .. } => "R".to_owned(),
-            state => reason_text(state),
+            state => reason_text(state).into_owned(),
         }
     }
 
