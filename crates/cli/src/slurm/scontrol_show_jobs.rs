@@ -11,6 +11,9 @@ use model::{
     Timestamp, ViewFacts, node_list, padded_elapsed_text, show_job,
 };
 
+/// What is written at once of many jobs.
+const PORTION: usize = 64 << 10;
+
 /// The job or the element that is named, or all jobs.
 pub fn show_jobs(
     asked_job: Option<&str>,
@@ -59,9 +62,18 @@ pub fn show_jobs(
     }
     let infos = records.iter().map(|record| JobInfo::of(record, &facts));
     let Some(job) = job else {
-        // One after another: there may be many thousands.
-        let text: String = infos.map(|info| show_job(&info, asked.style)).collect();
+        // There may be many thousands: of their text a portion at a time is kept.
+        let mut text = String::with_capacity(2 * PORTION);
+        for info in infos {
+            show_job(&mut text, &info, asked.style);
+            if text.len() >= PORTION {
+                printer.data(&text);
+                text.clear();
+            }
+        }
         printer.data(&text);
+        // The process ends: what a long queue took need not be given back piece by piece.
+        std::mem::forget(records);
         return Ok(0);
     };
     let mut shown: Vec<JobInfo> = infos
@@ -85,10 +97,10 @@ pub fn show_jobs(
     if shown.iter().all(|info| info.array.is_some()) {
         shown.sort_by_key(|info| (info.id != job.job, std::cmp::Reverse(info.id)));
     }
-    let text: String = shown
-        .iter()
-        .map(|info| show_job(info, asked.style))
-        .collect();
+    let mut text = String::new();
+    for info in &shown {
+        show_job(&mut text, info, asked.style);
+    }
     printer.data(&text);
     Ok(0)
 }

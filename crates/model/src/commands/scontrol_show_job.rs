@@ -23,19 +23,15 @@ pub struct ShowStyle {
     pub future: bool,
 }
 
-/// The text of one job, its end of line and blank line included.
-#[must_use]
-pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
+/// Puts the text of one job behind others, its end of line and blank line included.
+pub fn show_job(text: &mut String, job: &JobInfo, style: ShowStyle) {
     // Slurm ends every line, the last one too, with what separates lines.
     let (separator, end) = if style.one_line {
         (" ", "\n")
     } else {
         ("\n   ", "\n\n")
     };
-    let mut lines = Lines {
-        text: String::with_capacity(1536),
-        separator,
-    };
+    let mut lines = Lines { text, separator };
     head(&mut lines, job, style);
     times(&mut lines, job);
     place(&mut lines, job, style);
@@ -65,17 +61,16 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
         lines.add(format_args!("GresEnforceBind={binding}"));
     }
     tail(&mut lines, job);
-    lines.text.push_str(end);
-    lines.text
+    text.push_str(end);
 }
 
 /// Lines that are made where they stand: there may be many thousands of jobs.
-struct Lines {
-    text: String,
+struct Lines<'a> {
+    text: &'a mut String,
     separator: &'static str,
 }
 
-impl Lines {
+impl Lines<'_> {
     fn add(&mut self, line: fmt::Arguments<'_>) {
         let begin = self.text.len();
         // Writing to a string cannot fail.
@@ -92,7 +87,7 @@ impl Lines {
     }
 }
 
-fn head(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
+fn head(lines: &mut Lines<'_>, job: &JobInfo, style: ShowStyle) {
     let mut first = format!("JobId={} ", job.id);
     if let Some(array) = &job.array {
         let task = match &array.task {
@@ -146,7 +141,7 @@ fn head(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
     }
 }
 
-fn times(lines: &mut Lines, job: &JobInfo) {
+fn times(lines: &mut Lines<'_>, job: &JobInfo) {
     let at = |moment: Option<Timestamp>| {
         moment.map_or_else(|| "Unknown".to_owned(), |moment| job.moments.text(moment))
     };
@@ -199,7 +194,7 @@ fn times(lines: &mut Lines, job: &JobInfo) {
     ));
 }
 
-fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
+fn place(lines: &mut Lines<'_>, job: &JobInfo, style: ShowStyle) {
     lines.add(format_args!(
         "Partition={} AllocNode:Sid={}:{}",
         job.partition,
@@ -251,7 +246,7 @@ fn place(lines: &mut Lines, job: &JobInfo, style: ShowStyle) {
 }
 
 /// What the job holds, node by node; nodes that hold the same share a line.
-fn holdings(lines: &mut Lines, job: &JobInfo) {
+fn holdings(lines: &mut Lines<'_>, job: &JobInfo) {
     let Some(allocation) = &job.allocation else {
         return;
     };
@@ -291,7 +286,7 @@ fn holding(job: &JobInfo, share: &NodeShare) -> String {
     )
 }
 
-fn request(lines: &mut Lines, job: &JobInfo) {
+fn request(lines: &mut Lines<'_>, job: &JobInfo) {
     let (unit, memory) = match job.memory {
         MemoryRequest::PerNode(mib) => ("Node", mib),
         MemoryRequest::PerCpu(mib) => ("CPU", mib),
@@ -333,7 +328,7 @@ fn request(lines: &mut Lines, job: &JobInfo) {
     lines.add(format_args!("WorkDir={}", job.work_dir()));
 }
 
-fn files(lines: &mut Lines, job: &JobInfo) {
+fn files(lines: &mut Lines<'_>, job: &JobInfo) {
     if let Some(comment) = &job.shown().admin_comment {
         lines.add(format_args!("AdminComment={comment} "));
     }
@@ -347,7 +342,7 @@ fn files(lines: &mut Lines, job: &JobInfo) {
     }
 }
 
-fn tail(lines: &mut Lines, job: &JobInfo) {
+fn tail(lines: &mut Lines<'_>, job: &JobInfo) {
     let named = [
         ("CpusPerTres", job.cpus_per_tres()),
         ("MemPerTres", job.mem_per_tres()),

@@ -57,6 +57,9 @@ impl JobInfo {
 
     /// `scontrol` knows five of the patterns; the others stay as they are.
     fn expanded(&self, pattern: &str) -> String {
+        if !pattern.contains('%') {
+            return self.in_folder(pattern);
+        }
         let array = match (&self.array, self.array_task()) {
             (Some(array), Some(_)) => array.job,
             _ => self.id,

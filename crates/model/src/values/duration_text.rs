@@ -59,13 +59,28 @@ pub fn moment_text(moment: Timestamp, zone: &TimeZone) -> String {
     match jiff::Timestamp::from_second(moment.seconds()) {
         Ok(instant) => {
             let at = zone.to_datetime(instant);
-            let (year, month, day) = (at.year(), at.month(), at.day());
-            let (hour, minute, second) = (at.hour(), at.minute(), at.second());
-            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+            // Mostly by hand: a long list has several of each job.
+            let mut text = format!("{:04}", at.year());
+            for (mark, part) in [
+                ('-', at.month()),
+                ('-', at.day()),
+                ('T', at.hour()),
+                (':', at.minute()),
+                (':', at.second()),
+            ] {
+                text.push(mark);
+                push_two_digits(&mut text, part.unsigned_abs());
+            }
+            text
         }
         // Beyond the year 9999: no such moment comes from a clock.
         Err(_) => "Unknown".to_owned(),
     }
+}
+
+fn push_two_digits(text: &mut String, number: u8) {
+    text.push(char::from(b'0' + number / 10 % 10));
+    text.push(char::from(b'0' + number % 10));
 }
 
 fn split(seconds: i64) -> (i64, i64, i64, i64) {

@@ -24,7 +24,8 @@ fn job_in(view: PartitionView, request: Request) -> (JobRecord, model::ViewFacts
 #[track_caller]
 fn check(job: &JobRecord, facts: &model::ViewFacts, want: &[&str]) {
     let job = JobInfo::of(job, facts);
-    let text = show_job(&job, ShowStyle::default());
+    let mut text = String::new();
+    show_job(&mut text, &job, ShowStyle::default());
     for want in want {
         assert!(text.contains(want), "{want}: {text}");
     }

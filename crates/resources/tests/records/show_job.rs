@@ -11,7 +11,13 @@ use std::sync::Arc;
 
 #[track_caller]
 fn check(job: &JobRecord, style: ShowStyle, want: Expect) {
-    want.assert_eq(&show_job(&JobInfo::of(job, &facts()), style).replace(" \n", "·\n"));
+    want.assert_eq(&shown(job, style).replace(" \n", "·\n"));
+}
+
+fn shown(job: &JobRecord, style: ShowStyle) -> String {
+    let mut text = String::new();
+    show_job(&mut text, &JobInfo::of(job, &facts()), style);
+    text
 }
 
 #[test]
@@ -68,7 +74,7 @@ fn a_running_job_has_the_tasks_of_each_node_on_all() {
         held: None,
         end_moved_ms: 0,
     };
-    let shown = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
+    let shown = shown(&job, ShowStyle::default());
     assert!(shown.contains("NumCPUs=12 NumTasks=12 "), "{shown}");
 }
 
@@ -230,7 +236,7 @@ fn no_value_makes_a_line_of_its_own() {
     let mut job = held_job(12);
     Arc::make_mut(&mut job.request).name = "x\n   UserId=root(0)\x1b[2J".to_owned();
     Arc::make_mut(&mut job.request).rare.comment = Some("a\rb".to_owned());
-    let text = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
+    let text = shown(&job, ShowStyle::default());
     assert!(text.starts_with("JobId=12 JobName=x\\n   UserId=root(0)\\x1b[2J\n   UserId=dave"));
     assert!(text.contains("Comment=a\\rb"));
 }
