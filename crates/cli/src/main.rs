@@ -12,6 +12,7 @@ mod narrow;
 mod other_engines;
 mod output_file;
 mod paint;
+mod pretty_json;
 mod printer;
 mod reason_table;
 mod reference;
