@@ -44,20 +44,27 @@ pub fn read_frame<T: DeserializeOwned>(
     stream: &mut impl Read,
     longest: usize,
 ) -> io::Result<Option<T>> {
-    let body = read_bytes(stream, longest)?;
-    Ok(body.as_deref().map(serde_json::from_slice).transpose()?)
+    let mut body = Vec::new();
+    if !read_bytes(stream, longest, &mut body)? {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_slice(&body)?))
 }
 
-/// Reads one frame's bytes; `None` when the other side closed between two frames.
+/// Reads one frame's bytes in place of others; false when the other side closed between two frames.
 ///
 /// # Errors
 /// As [`read_frame`].
-pub(crate) fn read_bytes(stream: &mut impl Read, longest: usize) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_bytes(
+    stream: &mut impl Read,
+    longest: usize,
+    body: &mut Vec<u8>,
+) -> io::Result<bool> {
     let mut length = [0; 4];
     let mut got = 0;
     while got < length.len() {
         match stream.read(&mut length[got..]) {
-            Ok(0) if got == 0 => return Ok(None),
+            Ok(0) if got == 0 => return Ok(false),
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => got += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -72,12 +79,13 @@ pub(crate) fn read_bytes(stream: &mut impl Read, longest: usize) -> io::Result<O
         ));
     }
     // Grows with what really comes: a length alone reserves no more memory than this.
-    let mut body = Vec::with_capacity(length.min(PORTION));
-    stream.take(length as u64).read_to_end(&mut body)?;
+    body.clear();
+    body.reserve(length.min(PORTION));
+    stream.take(length as u64).read_to_end(body)?;
     if body.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(Some(body))
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -17,6 +17,12 @@ pub struct JobReports(pub Vec<JobRecord>);
 #[derive(Clone, Debug, Default)]
 pub struct HistoryReports(pub Vec<JobHistory>);
 
+/// A part of [`JobReports`], written as these are.
+pub(crate) struct JobSlice<'a>(pub(crate) &'a [JobRecord]);
+
+/// A part of [`HistoryReports`], likewise.
+pub(crate) struct HistorySlice<'a>(pub(crate) &'a [JobHistory]);
+
 /// [`JobReports`] on the wire: to each job its submitter and its request, by their places, and where it stands.
 #[derive(Serialize, Deserialize)]
 struct JobsWire<T> {
@@ -90,6 +96,12 @@ impl JobsWire<JobStanding> {
 
 impl Serialize for JobReports {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        JobSlice(&self.0).serialize(serializer)
+    }
+}
+
+impl Serialize for JobSlice<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         JobsWire::of(self.0.iter()).serialize(serializer)
     }
 }
@@ -122,6 +134,12 @@ struct PastWire<'a> {
 }
 
 impl Serialize for HistoryReports {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        HistorySlice(&self.0).serialize(serializer)
+    }
+}
+
+impl Serialize for HistorySlice<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let pasts = self.0.iter().map(|history| PastWire {
             starts: Cow::Borrowed(&history.starts),

@@ -5,6 +5,7 @@
 //! that one's program inside of jobs and under Slurm's names (`serving_program.rs`), else is refused. All
 //! other messages may change with any version.
 
+mod answer_portions;
 mod call_error;
 mod cancel_request;
 mod client;
@@ -36,6 +37,7 @@ mod why_waiting;
 #[cfg(test)]
 mod wire_tests;
 
+pub use answer_portions::WholeCall;
 pub use call_error::CallError;
 pub use cancel_request::{CancelRequest, Selector};
 pub use client::{ChangedJobs, Client, SubmittedJob};

@@ -77,9 +77,14 @@ pub enum Call {
         /// Which jobs.
         #[serde(flatten)]
         filter: JobFilter,
-        /// A portion of them, of higher ids than this one: a client asks until none is left. None: all at once.
+        /// A portion of them, of higher ids than this one: a client asks until none is left. None: all as they are
+        /// at one moment.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<JobId>,
+        /// Each portion has an answer of its own, one after another until none is left: a client reads one while
+        /// the next is made.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole: bool,
     },
     /// Jobs that changed after the version, waiting at most `wait_ms` for one. Answer: `watched`.
     Watch {
@@ -112,6 +117,9 @@ pub enum Call {
         after: JobId,
         /// At most so many; the engine may answer fewer.
         most: u32,
+        /// As of `jobs`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole: bool,
     },
     /// `scancel`. Answer: `done`.
     Cancel(CancelRequest),

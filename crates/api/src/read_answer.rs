@@ -26,13 +26,18 @@ struct Histories {
     rest_after: Option<JobId>,
 }
 
-/// Reads one answer; `None` when the engine closed the connection before it.
+/// Reads one answer into a buffer; `None` when the engine closed the connection before it.
 ///
 /// # Errors
 /// As [`crate::read_frame`].
-pub(crate) fn read_answer(stream: &mut impl Read) -> io::Result<Option<Answer>> {
-    let bytes = read_bytes(stream, LONGEST_ANSWER)?;
-    Ok(bytes.as_deref().map(parse).transpose()?)
+pub(crate) fn read_answer(
+    stream: &mut impl Read,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<Answer>> {
+    if !read_bytes(stream, LONGEST_ANSWER, buffer)? {
+        return Ok(None);
+    }
+    Ok(Some(parse(buffer)?))
 }
 
 /// Many jobs are read as what they are: for a tagged enum serde would make a tree of all of it first.
@@ -61,7 +66,9 @@ mod tests {
         let mut frame = Vec::new();
         write_frame(&mut frame, answer).unwrap();
         assert!(frame[4..].starts_with(begins), "the quick way is taken");
-        let read = read_answer(&mut frame.as_slice()).unwrap().unwrap();
+        let read = read_answer(&mut frame.as_slice(), &mut Vec::new())
+            .unwrap()
+            .unwrap();
         assert_eq!(format!("{read:?}"), format!("{answer:?}"));
     }
 

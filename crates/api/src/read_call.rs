@@ -12,9 +12,10 @@ const SUBMIT: &[u8] = br#"{"call":"submit","#;
 /// # Errors
 /// As [`crate::read_frame`].
 pub fn read_call(stream: &mut impl Read) -> io::Result<Option<serde_json::Result<Call>>> {
-    let Some(bytes) = read_bytes(stream, LONGEST_CALL)? else {
+    let mut bytes = Vec::new();
+    if !read_bytes(stream, LONGEST_CALL, &mut bytes)? {
         return Ok(None);
-    };
+    }
     match parse(&bytes) {
         Err(error) if !error.is_data() => Err(error.into()),
         call => Ok(Some(call)),
@@ -69,7 +70,13 @@ mod tests {
         let filter = JobFilter::of(&[JobId(3)]);
         for after in [None, Some(JobId(7))] {
             let filter = filter.clone();
-            check(&Call::Jobs { filter, after }, b"{");
+            let whole = after.is_none();
+            let call = Call::Jobs {
+                filter,
+                after,
+                whole,
+            };
+            check(&call, b"{");
         }
         check(&Call::Stop, b"{");
     }

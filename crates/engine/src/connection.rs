@@ -7,7 +7,7 @@ use crate::srun_folder;
 use crate::users::Users;
 use api::{
     Answer, AsUser, Call, EngineFolder, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal,
-    VERSION, append_frame, read_call, read_frame,
+    VERSION, WholeCall, append_frame, read_call, read_frame,
 };
 use std::io::{self, BufReader, Write};
 use std::mem;
@@ -121,7 +121,8 @@ impl Connection<'_> {
             if !self.admitted.begin_call() {
                 return Ok(());
             }
-            let answer = match call {
+            let mut whole = call.as_ref().ok().and_then(WholeCall::of);
+            let mut answer = match call {
                 Ok(call @ Call::Handover(_)) => self.ask(call, peer, greeting),
                 _ if hello.protocol != PROTOCOL => Answer::Refused(Refusal::Invalid {
                     message: format!(
@@ -152,8 +153,15 @@ impl Connection<'_> {
                     message: format!("call not understood: {error}"),
                 }),
             };
-            append_frame(&mut answers, &answer)?;
-            stream.write_all(&mem::take(&mut answers))?;
+            while let Some(whole) = &mut whole
+                && let Some(next) = whole.write(&mut stream, &mut answers, &answer)?
+            {
+                answer = self.ask(next, peer, greeting);
+            }
+            if whole.is_none() {
+                append_frame(&mut answers, &answer)?;
+                stream.write_all(&mem::take(&mut answers))?;
+            }
             // A job that ends with its connection keeps it.
             if !self.has_allocation {
                 self.admitted.end_call();

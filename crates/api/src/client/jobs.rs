@@ -102,27 +102,26 @@ impl Client {
         }
     }
 
-    /// Jobs as they are now, in ascending id. Those with ended ones among them are asked for in portions,
-    /// between which the engine answers others.
+    /// Jobs as they are now, in ascending id, read in portions. Of those with ended ones among them each is of
+    /// a moment of its own, so that the engine answers others in between.
     ///
     /// # Errors
     /// No engine.
     pub fn jobs(&mut self, filter: JobFilter) -> Result<Vec<JobRecord>, CallError> {
         let mut all = Vec::new();
-        let mut after = filter.ended_since.map(|_| JobId(0));
-        loop {
-            let filter = filter.clone();
-            match self.call_again(&Call::Jobs { filter, after })? {
-                Answer::Jobs { jobs, rest_after } => {
-                    all.extend(jobs.0);
-                    match rest_after {
-                        Some(rest) => after = Some(rest),
-                        None => break,
-                    }
-                }
-                other => return Err(confused(&other)),
+        let first = filter.ended_since.map(|_| JobId(0));
+        let call = |after| Call::Jobs {
+            filter: filter.clone(),
+            after,
+            whole: true,
+        };
+        self.call_in_portions(first, call, |answer| match answer {
+            Answer::Jobs { jobs, rest_after } => {
+                all.extend(jobs.0);
+                Ok(rest_after)
             }
-        }
+            other => Err(confused(&other)),
+        })?;
         if filter.ended_since.is_some() {
             leave_elements_once(&mut all, |job| &job.standing, |job| &mut job.standing);
         }
@@ -155,31 +154,26 @@ impl Client {
         }
     }
 
-    /// Jobs with all of their starts and steps, in ascending id. They are asked for in portions, between
-    /// which the engine answers others.
+    /// Jobs with all of their starts and steps, in ascending id, read in portions. Each is of a moment of its own,
+    /// so that the engine answers others in between.
     ///
     /// # Errors
     /// No engine.
     pub fn histories(&mut self, filter: JobFilter) -> Result<Vec<JobHistory>, CallError> {
         let mut histories = Vec::new();
-        let mut after = JobId(0);
-        loop {
-            let call = Call::Histories {
-                filter: filter.clone(),
-                after,
-                most: u32::MAX,
-            };
-            match self.call_again(&call)? {
-                Answer::Histories { jobs, rest_after } => {
-                    histories.extend(jobs.0);
-                    match rest_after {
-                        Some(rest) => after = rest,
-                        None => break,
-                    }
-                }
-                other => return Err(confused(&other)),
+        let call = |after: Option<JobId>| Call::Histories {
+            filter: filter.clone(),
+            after: after.unwrap_or(JobId(0)),
+            most: u32::MAX,
+            whole: true,
+        };
+        self.call_in_portions(None, call, |answer| match answer {
+            Answer::Histories { jobs, rest_after } => {
+                histories.extend(jobs.0);
+                Ok(rest_after)
             }
-        }
+            other => Err(confused(&other)),
+        })?;
         leave_elements_once(
             &mut histories,
             |history| &history.job.standing,

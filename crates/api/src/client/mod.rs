@@ -171,6 +171,20 @@ impl Client {
     /// Sends a call, with hello where that was not said yet, and reads its answer. Then one that may
     /// be carried out twice: an older engine's answer doesn't count.
     fn exchange(&mut self, call: &Call) -> io::Result<Answer> {
+        let mut only = None;
+        self.exchange_each(call, |answer| {
+            only = Some(answer);
+            false
+        })?;
+        only.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// [`Client::exchange`] of a call that has several answers, as long as `goes_on` says that others come.
+    fn exchange_each(
+        &mut self,
+        call: &Call,
+        mut goes_on: impl FnMut(Answer) -> bool,
+    ) -> io::Result<()> {
         let own_wait = match call {
             Call::Watch { wait_ms, .. } => Duration::from_millis(*wait_ms),
             _ => Duration::ZERO,
@@ -191,7 +205,13 @@ impl Client {
             }
             self.engine = Some(engine);
         }
-        read_answer(&mut answers)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        let mut buffer = Vec::new();
+        loop {
+            let answer = read_answer(&mut answers, &mut buffer)?;
+            if !goes_on(answer.ok_or(io::ErrorKind::UnexpectedEof)?) {
+                return Ok(());
+            }
+        }
     }
 
     /// Sends a call that may be carried out twice without harm: reconnects and sends it again
@@ -206,6 +226,50 @@ impl Client {
                 Ok(Answer::Refused(Refusal::Stopping)) if attempt < ATTEMPTS => {}
                 Ok(Answer::Refused(refusal)) => return Err(refusal.into()),
                 Ok(answer) => return Ok(answer),
+                Err(error) if attempt >= ATTEMPTS => return Err(error.into()),
+                Err(_) => {}
+            }
+            attempt += 1;
+            self.reconnect()?;
+        }
+    }
+
+    /// Sends a call that is answered in portions, of those after a job. `take` has each, and says after which job
+    /// the next one begins; from there it is asked again when the engine ended in between.
+    ///
+    /// # Errors
+    /// Refused, or no engine can be reached any more.
+    fn call_in_portions(
+        &mut self,
+        mut after: Option<JobId>,
+        call: impl Fn(Option<JobId>) -> Call,
+        mut take: impl FnMut(Answer) -> Result<Option<JobId>, CallError>,
+    ) -> Result<(), CallError> {
+        let mut attempt = 1;
+        loop {
+            let mut taken = Ok(());
+            let exchanged = self.exchange_each(&call(after), |answer| {
+                let rest = match answer {
+                    Answer::Refused(refusal) => Err(refusal.into()),
+                    answer => take(answer),
+                };
+                match rest {
+                    Ok(None) => false,
+                    Ok(rest) => {
+                        after = rest;
+                        true
+                    }
+                    Err(error) => {
+                        taken = Err(error);
+                        false
+                    }
+                }
+            });
+            let is_stopping =
+                matches!(&taken, Err(error) if matches!(error.refusal(), Some(Refusal::Stopping)));
+            match exchanged {
+                Ok(()) if is_stopping && attempt < ATTEMPTS => {}
+                Ok(()) => return taken,
                 Err(error) if attempt >= ATTEMPTS => return Err(error.into()),
                 Err(_) => {}
             }

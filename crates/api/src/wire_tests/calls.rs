@@ -172,6 +172,7 @@ pub(super) fn all() -> Vec<Call> {
         Call::Jobs {
             filter: filter(),
             after: Some(JOB),
+            whole: true,
         },
         Call::Watch {
             filter: JobFilter::default(),
@@ -187,6 +188,7 @@ pub(super) fn all() -> Vec<Call> {
             filter: JobFilter::default(),
             after: JOB,
             most: 2,
+            whole: true,
         },
         Call::Cancel(cancel(matching)),
         Call::CancelEach {

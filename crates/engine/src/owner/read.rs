@@ -31,7 +31,7 @@ impl Owner {
         now: Timestamp,
     ) {
         let answer = match call {
-            Call::Jobs { filter, after } => {
+            Call::Jobs { filter, after, .. } => {
                 let portion = match after {
                     Some(after) => self.portion(&filter, after, MOST_ENDED),
                     None => self.jobs(&filter).map(|jobs| (jobs, None)),
@@ -46,6 +46,7 @@ impl Owner {
                 filter,
                 after,
                 most,
+                ..
             } => {
                 let most = usize::try_from(most).unwrap_or(MOST_ENDED);
                 let most = most.clamp(1, MOST_ENDED);

@@ -53,6 +53,7 @@ fn another_call_is_answered_between_two_portions() {
             filter: filter.clone(),
             after,
             most: u32::MAX,
+            whole: false,
         };
         match asks.call(&call).unwrap() {
             Answer::Histories { jobs, rest_after } => (jobs.0, rest_after),
@@ -84,6 +85,7 @@ fn another_call_is_answered_between_two_portions() {
     let first = Call::Jobs {
         filter: filter.clone(),
         after: Some(JobId(0)),
+        whole: false,
     };
     match other.call(&first).unwrap() {
         Answer::Jobs { jobs, rest_after } => {
@@ -123,6 +125,7 @@ fn an_old_job_that_lives_has_no_ids_behind_it_looked_at() {
                 ..JobFilter::default()
             },
             after,
+            whole: false,
         };
         match client.call(&call).unwrap() {
             Answer::Jobs { jobs, rest_after } => {
