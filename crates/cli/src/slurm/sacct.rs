@@ -159,11 +159,15 @@ fn answer(
     if let (Some(brought), Some(client)) = (asked.brought, &mut client) {
         return Ok(Some(brought_text(brought, &jobs, client)?));
     }
-    Ok(Some(match asked.data {
+    let text = match asked.data {
         None => asked.print(&jobs, &facts),
         Some(SacctData::Json) => format!("{:#}\n", sacct_json::value(&asked.rows(&jobs, &facts))),
         Some(SacctData::Yaml) => yaml_text(&sacct_json::value(&asked.rows(&jobs, &facts))),
-    }))
+    };
+    // The process ends: what many jobs took need not be given back piece by piece.
+    std::mem::forget(jobs);
+    std::mem::forget(histories);
+    Ok(Some(text))
 }
 
 /// The ids of the jobs that are named; of a component, where all of its job is asked for, the first one's.

@@ -125,22 +125,23 @@ fn answer(
         steps.retain(|step| nodes.is_none_or(|nodes| is_there(step, nodes)));
         return Ok(asked.print_steps(&jobs, &steps, &facts));
     }
-    match asked.action {
-        SqueueAction::Json => printer.json(&queue_json(&jobs, &facts.cluster)),
+    let printed = match asked.action {
+        SqueueAction::Json => {
+            printer.json(&queue_json(&jobs, &facts.cluster));
+            Printed::default()
+        }
         SqueueAction::Yaml => {
             let value = serde_json::to_value(queue_json(&jobs, &facts.cluster));
             printer.data(&yaml_text(&value.unwrap_or_default()));
+            Printed::default()
         }
-        _ => {
-            let printed = asked.print_jobs(&jobs, &facts);
-            if asked.every.is_none() {
-                // The process ends: what a long queue took need not be given back piece by piece.
-                std::mem::forget((jobs, records));
-            }
-            return Ok(printed);
-        }
+        _ => asked.print_jobs(&jobs, &facts),
+    };
+    if asked.every.is_none() {
+        // The process ends: what a long queue took need not be given back piece by piece.
+        std::mem::forget((jobs, records));
     }
-    Ok(Printed::default())
+    Ok(printed)
 }
 
 fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, CommandError> {
