@@ -9,7 +9,7 @@ use anstream::{AutoStream, ColorChoice};
 use model::WIDEST;
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 /// Writes everything that `yard` says. A closed pipe (`yard ls | head`) is not an error; what else
@@ -39,6 +39,23 @@ pub struct Printer {
     shown: Option<RefCell<TerminalText>>,
     /// No talk is written any more.
     muted: Cell<bool>,
+}
+
+/// What is written at once of a long value.
+const PORTION: usize = 64 << 10;
+
+/// A printer's data, as a file.
+struct Data<'a>(&'a Printer);
+
+impl Write for Data<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.bytes(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Printer {
@@ -93,9 +110,10 @@ impl Printer {
 
     /// Writes a value as JSON, in portions: nothing is kept of what may be long.
     pub fn json(&self, value: &impl Serialize) {
-        // What is written there has a JSON.
-        let _written = write_pretty(value, |portion| self.bytes(portion));
-        self.bytes(b"\n");
+        let mut out = BufWriter::with_capacity(PORTION, Data(self));
+        // What can't be written was said by then.
+        let _said = write_pretty(value, &mut out);
+        let _said = out.write_all(b"\n").and_then(|()| out.flush());
     }
 
     /// Whether standard output takes colours.
