@@ -134,7 +134,7 @@ impl ConductorState {
 
     fn come_back_from_limit(&mut self, effects: &mut Vec<Effect>) {
         if !self.facts.comeback.after_limit {
-            let cause = "the time limit came, and [resume] on does not name \"timeout\"";
+            let cause = "the time limit came, and [resume] on does not name \"timeout\": yard requeue continues it";
             self.failed(cause.to_owned(), effects);
         } else if self.disk_refuses() {
             self.come_back_lost(self.refused_by_disk(), effects);
@@ -165,7 +165,9 @@ impl ConductorState {
         if self.facts.comeback.after_loss {
             self.come_back_lost(cause, effects);
         } else {
-            let cause = format!("{cause}, and [resume] on does not name \"node-failure\"");
+            let cause = format!(
+                "{cause}, and [resume] on does not name \"node-failure\": yard requeue continues it"
+            );
             self.failed(cause, effects);
         }
     }

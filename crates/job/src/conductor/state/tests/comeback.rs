@@ -102,7 +102,7 @@ fn what_can_not_come_back_says_so() {
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
-                event {"event":"failed","cause":"the time limit came, and [resume] on does not name \"timeout\"","status":null}
+                event {"event":"failed","cause":"the time limit came, and [resume] on does not name \"timeout\": yard requeue continues it","status":null}
                 Exit(1)
             90.4 not-requeued
         "#]],
@@ -411,7 +411,7 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
                 StartAgents
             9.1 agents 137
                 send {"order":"finish","clean":false}
-                event {"event":"failed","cause":"the agents' step was ended by signal 9, and [resume] on does not name \"node-failure\"","status":null}
+                event {"event":"failed","cause":"the agents' step was ended by signal 9, and [resume] on does not name \"node-failure\": yard requeue continues it","status":null}
                 Exit(1)
         "#]],
     );

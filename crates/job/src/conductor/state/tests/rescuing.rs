@@ -348,7 +348,7 @@ fn without_its_batch_step_a_start_only_says_what_becomes_of_the_run() {
         loss(false),
         facts,
         expect![[r#"
-            event {"event":"failed","cause":"the conductor was ended by signal 9, and [resume] on does not name \"node-failure\"","status":null}
+            event {"event":"failed","cause":"the conductor was ended by signal 9, and [resume] on does not name \"node-failure\": yard requeue continues it","status":null}
             Exit(1)"#]],
     );
 }
