@@ -369,3 +369,52 @@ fn jobs_keep_the_association_that_they_count_for_alone() {
     }
     assert_eq!(other.said_beside(&[], all).0, 0);
 }
+
+/// As in Slurm, but for an empty name of `modify user`, which there stands for all users and accounts.
+#[test]
+fn what_names_nothing_or_something_else_does_not_change_all() {
+    let mut bank = Bank::after(&[
+        "add account a",
+        "add user ann account=a",
+        "add user ben account=a",
+    ]);
+    let nothing = "Nothing modified";
+    for what in ["account", "user", "qos", "cluster"] {
+        bank.refuses(&format!("modify {what} where name= set maxjobs=4"), nothing);
+        bank.refuses(&format!("modify {what}  set maxjobs=4"), nothing);
+        let of_others = format!("modify {what} where cluster=zz set maxjobs=4");
+        bank.refuses(&of_others, nothing);
+    }
+    bank.refuses("modify account where account= set maxjobs=4", nothing);
+    bank.refuses("modify account where users=no set maxjobs=4", nothing);
+    bank.refuses("modify user where user= set maxjobs=4", nothing);
+    bank.refuses(
+        "modify account where users=ann set description=x",
+        "'where'",
+    );
+    for what in ["qos", "cluster"] {
+        for condition in ["users=ann", "account=a", "partition=x", "wckey=x"] {
+            let line = format!("modify {what} where {condition} set maxjobs=4");
+            bank.refuses(&line, &format!("Unknown condition: {condition}"));
+        }
+    }
+    for key in [
+        "description=x",
+        "user=ann",
+        "account=a",
+        "partition=x",
+        "wckeys=x",
+    ] {
+        let line = format!("modify cluster set maxjobs=3 {key}");
+        bank.refuses(&line, &format!("Unknown option: {key}"));
+    }
+    let line = "C = c          A = a                    U = ann";
+    bank.shows(
+        "-i modify account where users=ann set maxjobs=4",
+        &format!("Modified account associations...\n  {line}"),
+    );
+    bank.shows(
+        "-i modify account set description=all",
+        "Modified accounts...\n  root\n  a",
+    );
+}

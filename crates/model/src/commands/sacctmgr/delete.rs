@@ -79,7 +79,7 @@ pub(super) fn delete_user(
         return Err(no_conditions());
     }
     // There is one cluster, and nothing on another.
-    if !condition.clusters.is_empty() && !condition.clusters.contains(&to.cluster) {
+    if !condition.is_here(to) {
         return Err(Answer::nothing("Nothing deleted"));
     }
     let is_meant = |account: &str, user: &str| {

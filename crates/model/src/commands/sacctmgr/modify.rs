@@ -1,12 +1,14 @@
 //! `sacctmgr modify` of accounts, clusters, users and QOS.
 
-use super::condition::{split, split_of_users};
+use super::condition::{Condition, split, split_of_clusters, split_of_qos, split_of_users};
 use super::default_qos::keep_default_qos;
 use super::given::{Given, WHERE_HINT, admin_level, given, on_stdout, with_remarks};
 use super::kept_names::{kept_accounts, kept_qos};
 use super::words::{Answer, OF_ASSOCIATIONS, OF_QOS, changed_list};
 use crate::records::accounting::is_passed_down;
-use crate::records::{AccountAssociation, AccountChains, AccountUser, Accounting, TreePlace};
+use crate::records::{
+    Account, AccountAssociation, AccountChains, AccountUser, Accounting, TreePlace,
+};
 use std::collections::BTreeMap;
 
 /// `modify account|cluster|user …`: what all do to associations. They are shown from the left of the tree, each
@@ -120,15 +122,19 @@ impl<'a> Below<'a> {
 
 /// `modify cluster …`: what all of it goes by.
 pub(super) fn modify_cluster(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (condition, set) = split(words)?;
+    let (condition, set) = split_of_clusters(words)?;
+    if let Some(word) = set.iter().find(|word| is_of_others(word)) {
+        let said = format!(" Unknown option: {word}\n{WHERE_HINT}");
+        return Err(Answer::refused(said));
+    }
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
-    given.refuse_wckeys()?;
     if given.settings.is_empty() && given.qos.is_empty() {
         return Err(nothing_to_set());
     }
     let mut said = format!(" Setting\n  Default Limits:\n{}", given.changed_lines());
-    let named = || condition.names.iter().chain(&condition.clusters);
-    let is_named = named().next().is_none() || named().any(|name| *name == to.cluster);
+    let mut named = condition.names.iter().chain(&condition.clusters);
+    let are_all = !condition.is_named && condition.clusters.is_empty();
+    let is_named = are_all || named.any(|name| *name == to.cluster);
     let before = to.clone();
     let is_meant = |it: &AccountAssociation| it.user.is_none() && it.parent.is_none();
     let lines = if is_named {
@@ -151,26 +157,55 @@ pub(super) fn modify_cluster(words: &[String], to: &mut Accounting) -> Result<An
     finish(said, &given)
 }
 
+/// What accounts and users have, and no cluster.
+fn is_of_others(word: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "account",
+        "accounts",
+        "acct",
+        "admin",
+        "adminlevel",
+        "defaultaccount",
+        "defaultwckey",
+        "description",
+        "organization",
+        "parent",
+        "partition",
+        "partitions",
+        "user",
+        "users",
+        "wckey",
+        "wckeys",
+    ];
+    let key = word.split_once('=').map_or("", |(key, _)| key);
+    let key = key.strip_suffix(['+', '-']).unwrap_or(key);
+    KEYS.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
 /// `modify account …`
 pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let (mut condition, set) = split(words)?;
-    condition
-        .names
-        .extend(condition.accounts.take().unwrap_or_default());
+    take_names(&mut condition, |condition| condition.accounts.take());
     kept_accounts(&mut condition.names, to);
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
     given.refuse_wckeys()?;
     if set.is_empty() {
         return Err(nothing_to_set());
     }
+    if !condition.is_here(to) {
+        return finish(String::new(), &given);
+    }
+    // Without a name it is about all of them.
+    let are_all = !condition.is_named;
     let mut text = String::new();
     if given.description.is_some() || given.organization.is_some() {
+        if condition.users.is_some() {
+            let said = " There was a problem with your 'where' options.\n";
+            return Err(Answer::refused(said.to_owned()));
+        }
         let mut lines = String::new();
-        for account in to
-            .accounts
-            .iter_mut()
-            .filter(|it| condition.names.contains(&it.name))
-        {
+        let is_named = |it: &&mut Account| are_all || condition.names.contains(&it.name);
+        for account in to.accounts.iter_mut().filter(is_named) {
             lines.push_str(&format!("  {}\n", account.name));
             put_text(&mut account.description, &given.description);
             put_text(&mut account.organization, &given.organization);
@@ -180,9 +215,9 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
         }
     }
     let before = to.clone();
+    let of_users = condition.users;
     let mut names = condition.names;
-    // Without a name it is about all of them.
-    let are_all = names.is_empty() && given.parent.is_none();
+    let are_all = are_all && given.parent.is_none();
     if let Some(parent) = &given.parent {
         if to.account_association(parent).is_none() {
             let text = format!(" Parent Account {parent} doesn't exist.\n");
@@ -198,7 +233,14 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
     }
     if !given.settings.is_empty() || !given.qos.is_empty() || given.parent.is_some() {
         let is_named = |it: &AccountAssociation| are_all || names.contains(&it.account);
-        let is_meant = |it: &AccountAssociation| it.user.is_none() && is_named(it);
+        // With users it is about what those have of the accounts.
+        let is_meant = |it: &AccountAssociation| {
+            let fits = match (&of_users, &it.user) {
+                (None, user) => user.is_none(),
+                (Some(names), user) => user.as_ref().is_some_and(|user| names.contains(user)),
+            };
+            fits && is_named(it)
+        };
         let lines = modify_associations(&given, &before, to, is_meant);
         keep_default_qos(before, to, &given, is_named)?;
         if !lines.is_empty() {
@@ -206,6 +248,14 @@ pub(super) fn modify_account(words: &[String], to: &mut Accounting) -> Result<An
         }
     }
     finish(text, &given)
+}
+
+/// Those of another key are names too.
+fn take_names(condition: &mut Condition, others: impl Fn(&mut Condition) -> Option<Vec<String>>) {
+    if let Some(others) = others(condition) {
+        condition.is_named = true;
+        condition.names.extend(others);
+    }
 }
 
 /// Puts an account under another one; where that is somewhere below it, that one goes to its place first.
@@ -232,9 +282,7 @@ fn put_under(name: &str, parent: &str, to: &mut Accounting) {
 /// `modify user …`
 pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
     let (mut condition, set) = split_of_users(words)?;
-    condition
-        .names
-        .extend(condition.users.take().unwrap_or_default());
+    take_names(&mut condition, |condition| condition.users.take());
     kept_accounts(condition.accounts.as_deref_mut().unwrap_or_default(), to);
     let given = given(&set, OF_ASSOCIATIONS, to, WHERE_HINT)?;
     // A key is given to a user or taken away; only the default one is changed.
@@ -245,6 +293,9 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
     .refuse_wckeys()?;
     if set.is_empty() {
         return Err(nothing_to_set());
+    }
+    if !condition.is_here(to) {
+        return finish(String::new(), &given);
     }
     let mut text = String::new();
     let level = admin_level(given.admin.as_deref());
@@ -272,12 +323,10 @@ pub(super) fn modify_user(words: &[String], to: &mut Accounting) -> Result<Answe
         }
     }
     if !given.settings.is_empty() || !given.qos.is_empty() {
+        // Without a name it is about all of them.
+        let is_named = |user: &String| !condition.is_named || condition.names.contains(user);
         let is_meant = |it: &AccountAssociation| {
-            let names = &condition.names;
-            // Without a name it is about all of them.
-            it.user
-                .as_ref()
-                .is_some_and(|user| names.is_empty() || names.contains(user))
+            it.user.as_ref().is_some_and(is_named)
                 && condition
                     .accounts
                     .as_ref()
@@ -332,7 +381,7 @@ fn refuse_foreign_defaults(given: &Given, names: &[String], to: &Accounting) -> 
 
 /// `modify qos …`
 pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer, Answer> {
-    let (mut condition, set) = split(words)?;
+    let (mut condition, set) = split_of_qos(words)?;
     kept_qos(&mut condition.names, to);
     let given = given(&set, OF_QOS, to, WHERE_HINT).map_err(on_stdout)?;
     given.refuse_wckeys()?;
@@ -347,9 +396,12 @@ pub(super) fn modify_qos(words: &[String], to: &mut Accounting) -> Result<Answer
         };
         return Err(Answer::refused(format!("{}{nothing}", given.remarks)));
     }
+    if !condition.is_here(to) {
+        return finish(String::new(), &given);
+    }
     let mut lines = String::new();
     for qos in &mut to.qos {
-        if condition.names.is_empty() || condition.names.contains(&qos.name) {
+        if !condition.is_named || condition.names.contains(&qos.name) {
             lines.push_str(&format!("  {}\n", qos.name));
             given.put_into(&mut qos.settings);
             put_text(&mut qos.description, &given.description);
