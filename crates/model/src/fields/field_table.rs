@@ -151,7 +151,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["lastschedeval"], "LAST_SCHED_EVAL", Moment, |job| moment(job, job.looked_at)),
     field(None, &["maxcpus"], "MAX_CPUS", Number, |job| number(job.cpus)),
     field(None, &["maxnodes"], "MAX_NODES", Number, |job| number(if job.max_nodes > 0 { job.max_nodes } else { job.node_count })),
-    field(None, &["mcslabel"], "MCSLABEL", Text, |_| Cell::Null),
+    field(None, &["mcslabel"], "MCSLABEL", Text, |job| optional(job.shown().mcs_label.as_deref())),
     field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(job.mem_per_tres())),
     field(None, &["mintime"], "TIME_MIN", Length, least_time),
     field(None, &["network"], "NETWORK", Text, |job| optional(job.shown().network.as_deref())),

@@ -24,7 +24,7 @@ pub struct JobJson<'a> {
     pub array_task_id: Option<u32>,
     pub array_task_string: Cow<'a, str>,
     pub association_id: u32,
-    pub batch_features: &'static str,
+    pub batch_features: Cow<'a, str>,
     pub batch_flag: bool,
     pub batch_host: Cow<'a, str>,
     pub billable_tres: Option<f64>,
@@ -72,7 +72,7 @@ pub struct JobJson<'a> {
     pub licenses: Cow<'a, str>,
     pub max_cpus: u32,
     pub max_nodes: u32,
-    pub mcs_label: &'static str,
+    pub mcs_label: Cow<'a, str>,
     /// MiB.
     pub memory_per_cpu: Option<u64>,
     /// MiB.
@@ -302,7 +302,7 @@ impl<'a> JobJson<'a> {
             admin_comment: text(job.shown().admin_comment.as_deref()),
             array_max_tasks: job.array.as_ref().and_then(|it| it.throttle).unwrap_or(0),
             association_id: job.association,
-            batch_features: "",
+            batch_features: text(job.shown().batch_features.as_deref()),
             billable_tres: runs.then(|| f64::from(job.cpus)),
             burst_buffer: "",
             burst_buffer_state: "",
@@ -332,7 +332,7 @@ impl<'a> JobJson<'a> {
             licenses: text(job.licenses()),
             max_cpus: 0,
             max_nodes: job.max_nodes,
-            mcs_label: "",
+            mcs_label: text(job.shown().mcs_label.as_deref()),
             memory_per_cpu: per_cpu,
             memory_per_node: per_node,
             memory_per_tres: made(job.mem_per_tres()),
@@ -389,8 +389,10 @@ impl<'a> JobJson<'a> {
 /// What was asked, and that it ran.
 fn flags(job: &JobInfo, runs: bool) -> Vec<&'static str> {
     let all = [
+        (job.request.rare.asked.enforce_binding, "GRES_ENFORCE_BIND"),
         (job.request.cpus_per_task.is_some(), "JOB_CPUS_SET"),
         (runs, "JOB_ACCRUE_OVER"),
+        (job.shown().disables_binding, "GRES_DISABLE_BIND"),
         (
             runs && matches!(job.state, JobStateName::Running | JobStateName::Stopped),
             "JOB_WAS_RUNNING",
