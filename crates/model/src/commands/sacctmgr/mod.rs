@@ -19,6 +19,7 @@ mod raw_usage;
 mod resources;
 mod show;
 mod show_more;
+mod show_request;
 mod wckeys;
 mod words;
 

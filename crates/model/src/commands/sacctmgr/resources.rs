@@ -1,7 +1,7 @@
 //! Licences of servers and federations: `sacctmgr show|add|modify|delete resource` and `federation`.
 
 use super::columns::{Style, table_of};
-use super::show::{ShowRequest, named};
+use super::show_request::{ShowRequest, named};
 use super::words::{Answer, check_names, list_of};
 use crate::records::{Accounting, LicenceResource};
 

@@ -4,7 +4,7 @@ use super::columns::{Style, choose, table_of};
 use super::events::cpus_of;
 use super::facts::SacctmgrFacts;
 use super::is;
-use super::show::{ShowRequest, named};
+use super::show_request::{ShowRequest, named};
 use super::words::{Answer, list_of};
 use crate::records::{Accounting, AccountingTransaction};
 use crate::values::{Timestamp, node_list, parse_past_moment};

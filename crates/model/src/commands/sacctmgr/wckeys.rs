@@ -1,7 +1,7 @@
 //! Workload keys: `sacctmgr show wckey`, `add user … wckey=`, `delete user … wckey=`.
 
 use super::columns::{Style, table_of};
-use super::show::{ShowRequest, named};
+use super::show_request::{ShowRequest, named};
 use super::words::Answer;
 use crate::records::{Accounting, Wckey};
 
