@@ -66,7 +66,11 @@ fn threads(
     }
     let usable = |(share, threads): (&NodeShare, &u32)| {
         let cpus = u32::try_from(share.cpus.len()).unwrap_or(u32::MAX);
-        cpus.saturating_mul(asked.min(*threads)) / threads
+        // CPUs of a job that asked for so many threads are these alone.
+        let threads = of_job
+            .map_or(*threads, |of_job| of_job.min(*threads))
+            .max(1);
+        (cpus.saturating_mul(asked.min(threads)) / threads).max(1)
     };
     let usable: u32 = allocation.nodes.iter().zip(&known).map(usable).sum();
     let tasks = step.tasks.unwrap_or(1);
@@ -133,6 +137,9 @@ mod tests {
         check(4, None, step(4, 3), more);
         check(8, Some(1), step(4, 2), more);
         check(8, Some(1), step(4, 1), None);
+        check(4, Some(1), step(4, 1), None);
+        check(1, Some(1), step(1, 1), None);
+        check(1, None, step(1, 1), None);
         let shared = StepRequest {
             overcommit: true,
             ..step(4, 1)
