@@ -41,9 +41,13 @@ impl Orphans<'_> {
     /// Kills them until none is left. Returns how many there were.
     pub(crate) fn kill(&self) -> usize {
         let mut killed = Killed::new(Instant::now());
+        // What has lost its parents comes to the first process, or to one above it that takes such over, as a user's
+        // systemd: that of this one, or of what is found.
+        let mut heirs = BTreeSet::from([1, process::parent_of_this()]);
         loop {
             let mut found = self.find();
-            found.extend(kill_at_once(|known| self.find_quickly(known)));
+            heirs.extend(found.iter().filter_map(|pid| process::parent(*pid)));
+            found.extend(kill_at_once(|known| self.find_quickly(known, &heirs)));
             if found.is_empty() || killed.is_enough(&found, Instant::now()) {
                 if !found.is_empty() {
                     tracing::warn!(
@@ -70,12 +74,12 @@ impl Orphans<'_> {
         all.filter(|pid| !self.own.has(*pid)).collect()
     }
 
-    /// In a short look: what is in the groups of the lost supervisors, and what came to the first process, which inherits
-    /// what has lost its parents.
-    fn find_quickly(&self, known: &BTreeSet<u32>) -> Vec<u32> {
+    /// In a short look: what is in the groups of the lost supervisors, and what came to these processes.
+    fn find_quickly(&self, known: &BTreeSet<u32>, heirs: &BTreeSet<u32>) -> Vec<u32> {
         let mut found = control_group::processes_in(|name| self.owns(name));
-        let inherited = process::listed_children(1).unwrap_or_default();
-        found.extend(inherited.into_iter().filter(|pid| self.is_named(*pid)));
+        let listed = |heir: &u32| process::listed_children(*heir).unwrap_or_default();
+        let inherited = heirs.iter().flat_map(listed);
+        found.extend(inherited.filter(|pid| self.is_named(*pid)));
         found.retain(|pid| !known.contains(pid) && !self.own.has(*pid));
         found
     }
@@ -170,6 +174,41 @@ fn names(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use api::EngineFolder;
+    use std::process::Command;
+
+    #[test]
+    fn what_came_to_another_process_than_the_first_is_found_quickly() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = OwnProcesses::enter(&EngineFolder::new(folder.path()));
+        let orphans = Orphans {
+            engine: folder.path(),
+            job: JobId(7),
+            restart: 0,
+            supervisors: Vec::new(),
+            own: &own,
+        };
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .env("SLURM_JOB_ID", "7")
+            .env_remove("SLURM_RESTART_COUNT")
+            .env(sys::env_vars::TRAINYARD_ENGINE, folder.path())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let look = |heirs: &[u32], known: &[u32]| {
+            let [heirs, known] = [heirs, known].map(|pids| pids.iter().copied().collect());
+            orphans.find_quickly(&known, &heirs)
+        };
+        let found = [
+            look(&[1, std::process::id()], &[]),
+            look(&[std::process::id()], &[pid]),
+            look(&[1], &[]),
+        ];
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, [vec![pid], vec![], vec![]]);
+    }
 
     #[test]
     fn what_does_not_end_is_not_waited_for_and_what_is_new_is() {
