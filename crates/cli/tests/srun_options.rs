@@ -1,6 +1,8 @@
 //! What `srun`'s options do to the tasks of a step. What is expected was recorded from 22.05.8 by the
 //! command line that stands in each test, with `task/affinity` and `task/cgroup` on nodes of two CPUs.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use testkit::{TestEnv, VirtualCluster, skip};
 
 fn env() -> TestEnv {
@@ -337,4 +339,14 @@ fn a_step_that_lost_a_process_for_memory_is_out_of_memory() {
     assert!(said.contains(": task 0: Out Of Memory\n"), "{said}");
     let rows = env.slurm("sacct", &["-n", "-P", "-o", "State,ExitCode"]);
     assert_eq!(rows.success(), "OUT_OF_MEMORY|0:125\n".repeat(2));
+
+    // What still runs after another task is none of its tasks.
+    let text = "#!/bin/sh\n: > ended$SLURM_PROCID\nuntil [ -e ended1 ]; do sleep 0.1; done\n";
+    let epilog = env.write("epilog", text);
+    fs::set_permissions(&epilog, fs::Permissions::from_mode(0o755)).unwrap();
+    let epilog = format!("--task-epilog={}", epilog.display());
+    let task = "[ $SLURM_PROCID = 0 ] || tail /dev/zero; until [ $SLURM_PROCID = 0 -o -e ended0 ]; do sleep 0.1; done";
+    let args = ["-n2", "--mem=40M", &epilog, "sh", "-c", task];
+    let said = env.slurm("srun", &args).code(1).stderr;
+    assert!(said.contains(": task 1: Out Of Memory\n"), "{said}");
 }

@@ -213,7 +213,8 @@ impl<'a> Run<'a> {
 
     /// How a task ended that the kernel or this process may have ended for memory: the status says why.
     fn end_of_task(&mut self, status: WaitStatus) -> WaitStatus {
-        let live = self.tasks.iter().filter(|task| task.status.is_none());
+        // This one among them: its end is not noted yet.
+        let live = self.tasks.iter().filter(|task| task.lives());
         let end = TaskEnd {
             was_killed: status == WaitStatus::signal(SIGKILL),
             is_last_of_step: self.spec.step != model::StepId::Batch && live.count() == 1,
