@@ -27,7 +27,7 @@ enum Numbered<'a> {
 }
 
 impl Numbered<'_> {
-    /// The byte of the number 0. No byte has two meanings: numbers are below 2^32, and two GPUs of a machine differ in 62 bits.
+    /// The byte of the number 0. No byte has two meanings: numbers are below 2^32, and two GPUs of a machine differ in 61 bits.
     fn first(self) -> i64 {
         match self {
             Numbered::Cpus => 0,

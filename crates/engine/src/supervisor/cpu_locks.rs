@@ -16,21 +16,18 @@ impl CpuLocks {
         if spec.cpu_locks.is_empty() {
             return;
         }
-        let mut locks = match self.locks.take() {
-            Some(locks) => Ok(locks),
-            None => NumberLocks::of_cpus(),
-        };
-        let shared = locks
-            .as_mut()
-            .map_err(|error| error.to_string())
-            .and_then(|locks| {
-                let cpus = spec.cpu_locks.iter().copied();
-                locks.share(cpus).map_err(|error| error.to_string())
-            });
-        if let Err(error) = shared {
-            tracing::warn!(step = %spec.key(), "its CPUs can't be locked: {error}");
+        let open = self.locks.take().map_or_else(NumberLocks::of_cpus, Ok);
+        let shared = open.and_then(|mut locks| {
+            locks.share(spec.cpu_locks.iter().copied())?;
+            Ok(locks)
+        });
+        match shared {
+            Ok(locks) => self.locks = Some(locks),
+            // Closing the folder ends those of which it can't be told whether they are held.
+            Err(error) => {
+                tracing::warn!(step = %spec.key(), "its CPUs can't be locked: {error}");
+            }
         }
-        self.locks = locks.ok();
     }
 
     /// Gives all of them back.
