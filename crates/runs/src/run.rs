@@ -65,54 +65,46 @@ impl Run {
         let folder = RunFolder::at(&entry.folder);
         let path = entry.folder.clone();
         let file = |error: io::Error| unusable(&path)(error);
-        let on_engine = places().is_ok_and(|places| is_asked(&places, &entry.cluster));
+        let mut run = Run {
+            links: Vec::new(),
+            asked_again: false,
+            cancelled: false,
+            on_engine: places().is_ok_and(|places| is_asked(&places, &entry.cluster)),
+            starts: Vec::new(),
+            element: None,
+            environment_jobs: Vec::new(),
+            folder,
+            entry,
+        };
+        let folder = &run.folder;
         if !folder.links().is_dir() {
-            return Ok(Run {
-                entry,
-                folder,
-                links: Vec::new(),
-                asked_again: false,
-                cancelled: false,
-                on_engine,
-                starts: Vec::new(),
-                element: None,
-                environment_jobs: Vec::new(),
-            });
+            return Ok(run);
         }
-        let mut starts = Vec::new();
         for attempt in folder.attempts().map_err(file)? {
             let events = EventTail::new(folder.events(attempt))
                 .read()
                 .map_err(file)?;
-            starts.push(Start { attempt, events });
+            run.starts.push(Start { attempt, events });
         }
-        let mut links = folder.read_links()?;
-        let mut element = None;
-        if let Some(of) = &entry.of {
+        run.links = folder.read_links()?;
+        if let Some(of) = &run.entry.of {
             let all = RunFolder::at(&of.folder).read_links()?;
             let of_all = all.into_iter().find(|link| link.number == 1);
-            let own = links.iter().find(|link| link.number == 1);
-            element = of_all.as_ref().and_then(submitted).map(|array| Element {
+            let own = run.links.iter().find(|link| link.number == 1);
+            run.element = of_all.as_ref().and_then(submitted).map(|array| Element {
                 array,
                 number: of.number,
                 job: own.and_then(submitted),
             });
             // Its conductor writes its own: until then the array's holds for it.
             if own.is_none() {
-                links.splice(0..0, of_all);
+                run.links.splice(0..0, of_all);
             }
         }
-        Ok(Run {
-            entry,
-            links,
-            asked_again: folder.is_asked_again(),
-            cancelled: folder.is_cancelled(),
-            on_engine,
-            environment_jobs: folder.environment_jobs().into_iter().map(JobId).collect(),
-            folder,
-            starts,
-            element,
-        })
+        run.asked_again = folder.is_asked_again();
+        run.cancelled = folder.is_cancelled();
+        run.environment_jobs = folder.environment_jobs().into_iter().map(JobId).collect();
+        Ok(run)
     }
 
     /// The scratch folder that it lies in, below the folder of its project: what its nodes see.
