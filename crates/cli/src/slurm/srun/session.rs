@@ -418,17 +418,19 @@ impl<'a> Session<'a> {
     fn note_written(&mut self, written: io::Result<()>) {
         match written {
             Ok(()) => {}
-            Err(error) if sys::disk_errors::may_pass(&error) => {
-                if !std::mem::replace(&mut self.told_loss, true) {
-                    let why = crate::slurm::system_words(&error);
-                    self.say(&format!(
-                        "srun: error: output of the step is lost, it can't be written: {why}"
-                    ));
-                }
-            }
+            Err(error) if sys::disk_errors::may_pass(&error) => self.tell_loss(&error),
             // Nobody reads what the step writes: `srun yes | head`.
             Err(_) if !self.aborted => self.abort(&ToSupervisor::End),
             Err(_) => {}
+        }
+    }
+
+    fn tell_loss(&mut self, error: &io::Error) {
+        if !std::mem::replace(&mut self.told_loss, true) {
+            let why = crate::slurm::system_words(error);
+            self.say(&format!(
+                "srun: error: output of the step is lost, it can't be written: {why}"
+            ));
         }
     }
 
@@ -439,8 +441,12 @@ impl<'a> Session<'a> {
         let mut ranks = std::mem::take(&mut self.untold);
         ranks.sort_unstable();
         for rank in &ranks {
-            let written = self.output.end(*rank);
-            self.note_written(written);
+            // That nobody reads what is left of its last line ends no others.
+            if let Err(error) = self.output.end(*rank)
+                && sys::disk_errors::may_pass(&error)
+            {
+                self.tell_loss(&error);
+            }
         }
         for line in self.ends.complaints(&ranks) {
             self.say(&line);
