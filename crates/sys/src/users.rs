@@ -14,7 +14,7 @@ pub struct UserEntry {
     pub group: u32,
     /// The name to log in by.
     pub name: String,
-    /// What is told of it, the real name first.
+    /// What its row says of it, the real name first.
     pub about: String,
     /// The home folder.
     pub home: std::path::PathBuf,

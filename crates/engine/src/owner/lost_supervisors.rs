@@ -17,9 +17,9 @@ use std::thread;
 /// Supervisors of a job's start that were lost: processes may be left that none holds.
 #[derive(Debug, Default)]
 pub(crate) struct LostSupervisors {
-    /// Those of which this engine was told.
+    /// Those that this engine knows.
     pub(super) keys: Vec<SupervisorKey>,
-    /// There may be others, of which a former engine was told: no row has them.
+    /// There may be others, which a former engine knew: no row has them.
     may_be_more: bool,
     /// What they left behind is being ended.
     are_reaped: bool,

@@ -11,7 +11,7 @@ pub(super) struct LabelledLines<W = File> {
     rank: u32,
     width: LabelWidth,
     partial: PartialLine,
-    /// It took no more, of which the caller was told.
+    /// It took no more, as the caller knows.
     is_full: bool,
 }
 

@@ -255,7 +255,7 @@ fn reserved_cores(reading: &mut Reading<'_>) {
     });
 }
 
-/// Words of `--power` that are none are left out.
+/// Other words of `--power` than its own are left out.
 fn power(reading: &mut Reading<'_>) {
     let given = reading
         .given

@@ -235,7 +235,7 @@ fn shown_options(reading: &Reading<'_>) -> Option<Box<ShownOptions>> {
 /// What `--power` says.
 pub(crate) struct PowerFlags<'t> {
     levels: bool,
-    /// Words that are none, which Slurm leaves out.
+    /// Other words, which Slurm leaves out.
     pub(crate) unknown: Vec<&'t str>,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn answer(verb: &str, words: &[String]) -> Result<Answer, Answer> {
         return Err(match words.first() {
             Some(entity) if is(entity, "dump", 1) => nothing_of_slurmdbd(
                 "archive dump",
-                "TRAINYARD_KEEP_DAYS and TRAINYARD_KEEP_JOBS say how long jobs are kept",
+                "how long jobs are kept is set by TRAINYARD_KEEP_DAYS and TRAINYARD_KEEP_JOBS",
             ),
             Some(entity) if is(entity, "load", 1) => nothing_of_slurmdbd(
                 "archive load",
