@@ -222,7 +222,7 @@ impl Owner {
                 let of_job = shares.find(|it| it.node == share.node);
                 of_job.filter(|_| has_memory(started)).map(|it| it.memory)
             },
-            default_memory: record.request.memory.is_none(),
+            default_memory: record.request.asked_memory().is_none(),
             deadline: self
                 .deadline(record.id)
                 .map(|end| self.clock.boot_time(end)),
@@ -343,7 +343,7 @@ fn failed_launch(
 /// Whether a job has the memory that it was dealt and no more: it asked for some, or its cluster names a default. The
 /// even share of this machine is a way to count, no promise.
 pub(super) fn has_memory(started: &StartedJob<'_>) -> bool {
-    started.record.request.memory.is_some() || started.default_memory.is_some()
+    started.record.request.asked_memory().is_some() || started.default_memory.is_some()
 }
 
 /// A running job as the functions of its environment want it.

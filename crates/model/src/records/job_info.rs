@@ -243,8 +243,8 @@ impl JobInfo {
                 // Beside a GPU stands its own.
                 None if brings_memory && counts.allocation.is_some() => MemoryRequest::PerNode(0),
                 None => facts.memory_of(record),
-                // Beside memory a GPU stands the default a CPU, until it has its place.
-                Some(MemoryRequest::PerGpu(_)) if counts.allocation.is_none() => {
+                // Beside memory a GPU stands the default a CPU, until it has its place; none a GPU leaves it to that.
+                Some(MemoryRequest::PerGpu(size)) if size == 0 || counts.allocation.is_none() => {
                     facts.memory_of(record)
                 }
                 Some(MemoryRequest::PerGpu(_)) => MemoryRequest::PerNode(0),
@@ -421,14 +421,16 @@ fn begin(record: &JobRecord, now: Timestamp) -> Option<Timestamp> {
     record.not_before.filter(|begin| waits && *begin > now)
 }
 
-/// Whether it is an allocation that found its place as it was asked for: it gained no priority before.
+/// Whether it is an allocation that found its place as it was asked for: it gained no priority before. Components
+/// find theirs later.
 fn started_at_once(record: &JobRecord) -> bool {
     let since = match &record.state {
         JobState::Pending { .. } => None,
         JobState::Running { since, .. } => Some(*since),
         JobState::Ended { ran, .. } => ran.as_ref().map(|ran| ran.since),
     };
-    !record.batch && since.is_some_and(|since| since.since(record.submitted) < 1000)
+    let is_allocation = !record.batch && record.request.rare.component.is_none();
+    is_allocation && since.is_some_and(|since| since.since(record.submitted) < 1000)
 }
 
 /// When a running job was last suspended or resumed, and how many seconds it had run until then.

@@ -36,7 +36,7 @@ impl Setter {
         self.array(record, job.array);
         self.shares(request, job.allocation);
         self.asked(request);
-        self.memory(request.memory.or(job.default_memory));
+        self.memory(request.asked_memory().or(job.default_memory));
     }
 
     pub(super) fn shares(&mut self, request: &Request, allocation: &Allocation) {

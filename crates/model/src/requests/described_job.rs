@@ -309,10 +309,7 @@ fn asked_memory(o: &GivenOptions) -> Option<MemoryRequest> {
             0 => MemoryRequest::PerNode(0),
             size => MemoryRequest::PerCpu(size),
         }))
-        .or(o
-            .memory_per_gpu
-            .filter(|size| *size > 0)
-            .map(MemoryRequest::PerGpu))
+        .or(o.memory_per_gpu.map(MemoryRequest::PerGpu))
 }
 
 /// Slurm's own syntax speaks of minutes and rounds up; only a run file can ask for seconds.

@@ -104,6 +104,13 @@ impl Request {
         change(&mut request.rare);
         request
     }
+
+    /// The memory that it asks for: none a GPU leaves it to the default, as no option does.
+    #[must_use]
+    pub fn asked_memory(&self) -> Option<MemoryRequest> {
+        self.memory
+            .filter(|memory| *memory != MemoryRequest::PerGpu(0))
+    }
 }
 
 /// What few jobs ask of their nodes beside how many and how large.
