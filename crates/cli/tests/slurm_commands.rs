@@ -123,7 +123,7 @@ fn wait_ends_with_the_jobs_exit_code() {
     assert_eq!(shown(&env, "1", "Reason"), "NonZeroExitCode");
     let killed = env.slurm("sbatch", &["--wait", "--wrap", "kill -9 $$"]);
     let _told = killed.code(1);
-    assert_eq!(shown(&env, "2", "Reason"), "RaisedSignal:9(Killed)");
+    assert_eq!(shown(&env, "2", "Reason"), "JobLaunchFailure");
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod ssh;
 mod sshare;
 mod sstat;
 mod step_container;
+mod step_ends;
 mod step_processes;
 mod submitted_by;
 mod token;

@@ -3,6 +3,7 @@
 use super::connection::{CommandError, connect_to_look, view_facts};
 use super::scontrol_change_jobs::say_unless;
 use super::scontrol_show::step_text;
+use super::step_ends::{StepEnds, step_ends};
 use crate::printer::Printer;
 use api::{Client, JobFilter};
 use model::scontrol::{ScontrolArgs, ScontrolJob};
@@ -32,8 +33,9 @@ pub fn show_jobs(
             return Ok(1);
         }
     };
-    let (records, facts) = match connect_to_look()? {
-        Some(mut client) => records(job, &mut client)?,
+    let mut client = connect_to_look()?;
+    let (records, facts) = match &mut client {
+        Some(client) => records(job, client)?,
         None => (Vec::new(), view_facts(None)?),
     };
     match (job, records.is_empty()) {
@@ -60,7 +62,15 @@ pub fn show_jobs(
         }
         (_, false) => {}
     }
-    let infos = records.iter().map(|record| JobInfo::of(record, &facts));
+    let ends = match &mut client {
+        Some(client) if asked.style.details => step_ends(&records, client)?,
+        _ => StepEnds::default(),
+    };
+    let infos = records.iter().map(|record| {
+        let mut info = JobInfo::of(record, &facts);
+        ends.note(&mut info);
+        info
+    });
     let Some(job) = job else {
         // There may be many thousands: of their text a portion at a time is kept.
         let mut text = String::with_capacity(2 * PORTION);

@@ -1,6 +1,7 @@
 //! `squeue`: jobs and steps as they stand.
 
 use super::connection::{CommandError, connect_to_look, view_facts};
+use super::step_ends::step_ends;
 use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter, Refusal};
@@ -115,7 +116,11 @@ fn answer(
         facts.numbers = AccountNumbers::of(&client.accounting()?);
     }
     let me = sys::process::user();
-    let jobs = asked.select(&records, &facts, me, nodes);
+    let mut jobs = asked.select(&records, &facts, me, nodes);
+    if let (Some(client), true) = (&mut client, asked.shows_step_ends()) {
+        let ends = step_ends(&records, client)?;
+        jobs.iter_mut().for_each(|job| ends.note(job));
+    }
     if asked.by_step && !asked.is_data() {
         let mut steps = steps(&jobs, client.as_mut())?;
         // A step may have only some of its job's nodes.

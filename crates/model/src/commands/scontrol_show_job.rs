@@ -137,7 +137,9 @@ fn head(lines: &mut Lines<'_>, job: &JobInfo, style: ShowStyle) {
         u8::from(job.batch),
     ));
     if style.details {
-        lines.add(format_args!("DerivedExitCode=0:0"));
+        let derived = job.derived_exit_code;
+        let (code, signal) = (derived.code(), derived.signal_number());
+        lines.add(format_args!("DerivedExitCode={code}:{signal}"));
     }
 }
 

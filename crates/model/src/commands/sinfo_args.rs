@@ -2,6 +2,7 @@
 
 use crate::commands::sinfo_states::NodeStateFilter;
 use crate::commands::sinfo_verbose::Written;
+use crate::commands::squeue_args::cluster_names;
 use crate::options::long_options::{
     CommandOption, LongOption, command_options, parse_long_options,
 };
@@ -203,7 +204,7 @@ impl SinfoArgs {
             match key {
                 Key::All => asked.all = true,
                 Key::ByNode => asked.by_node = true,
-                Key::Clusters => asked.clusters = Some(list(&text)),
+                Key::Clusters => asked.clusters = Some(cluster_names(&text)),
                 Key::Dead => asked.dead = true,
                 Key::Exact => asked.exact = true,
                 Key::Format if asked.long_format.is_some() => {

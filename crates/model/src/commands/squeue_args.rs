@@ -250,6 +250,13 @@ impl SqueueArgs {
         self.is_data() || format.to_ascii_lowercase().contains("associd")
     }
 
+    /// Whether the ends of jobs' steps are printed.
+    #[must_use]
+    pub fn shows_step_ends(&self) -> bool {
+        let format = self.long_format.as_deref().unwrap_or_default();
+        !self.is_data() && format.to_ascii_lowercase().contains("derivedec")
+    }
+
     /// Whether it prints JSON or YAML: once, of jobs, whatever else is asked for.
     #[must_use]
     pub fn is_data(&self) -> bool {
@@ -345,7 +352,7 @@ impl SqueueArgs {
                     let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
                     asked.every = Some(seconds.ok_or(SqueueUsageError::Iterate(text))?);
                 }
-                Key::Clusters => asked.clusters = Some(words(&text)),
+                Key::Clusters => asked.clusters = Some(cluster_names(&text)),
                 Key::Yaml => asked.action = SqueueAction::Yaml,
             }
         }
@@ -450,6 +457,15 @@ fn words(text: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// What `--clusters` names; where that is nothing, the empty name, which no cluster has.
+pub(crate) fn cluster_names(text: &str) -> Vec<String> {
+    let mut names = words(text);
+    if names.is_empty() {
+        names.push(String::new());
+    }
+    names
 }
 
 fn states(text: &str) -> Result<StateFilter, SqueueUsageError> {
@@ -562,6 +578,13 @@ mod tests {
         let licences = |line| parse(line, &[("SQUEUE_LICENSES", "a")]).map(|args| args.licenses);
         assert_eq!(licences(""), Ok(Some(vec!["a".to_owned()])));
         assert_eq!(licences("-L b"), Ok(Some(vec!["b".to_owned()])));
+    }
+
+    #[test]
+    fn an_empty_list_of_clusters_names_none_that_there_is() {
+        assert_eq!(cluster_names(""), [""]);
+        assert_eq!(cluster_names("lab,"), ["lab"]);
+        assert_eq!(cluster_names(",lab,b"), ["lab", "b"]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(job.cpus_per_tres())),
     field(None, &["deadline"], "DEADLINE", Moment, |job| moment(job, job.request.rare.deadline)),
     field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),
-    field(None, &["derivedec"], "DERIVED_EC", Number, |job| made(job.exit_code.0.to_string())),
+    field(None, &["derivedec"], "DERIVED_EC", Number, |job| made(job.derived_exit_code.0.to_string())),
     field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.told_eligible())),
     field(None, &["exit_code"], "EXIT_CODE", Number, |job| made(job.exit_code.0.to_string())),
     field(None, &["hetjobid", "packjobid"], "HET_JOB_ID", Text, |job| of_component(job, |place| place.leader.to_string())),

@@ -60,6 +60,8 @@ pub struct JobInfo {
     pub counted_reservation: Option<String>,
     /// As `wait` says it.
     pub exit_code: WaitStatus,
+    /// The worst end of its steps, where it was asked for.
+    pub derived_exit_code: WaitStatus,
     /// Submission, or the last requeue.
     pub submitted: Timestamp,
     /// Since when it may start.
@@ -190,6 +192,7 @@ impl JobInfo {
             reservation: told_reservation(record),
             counted_reservation: record.reservation.clone(),
             exit_code: exit_code(&record.state),
+            derived_exit_code: WaitStatus::default(),
             submitted: record.submitted,
             eligible: record.eligible.or_else(|| begin(record, facts.now)),
             accrues: record.accrues.or(record

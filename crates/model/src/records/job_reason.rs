@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::records::{Ending, JobState, Outcome, PendingReason, WaitStatus};
 
-/// What `squeue` prints as `%r`: `Resources`, `TimeLimit`, `RaisedSignal:9(Killed)`, `None`.
+/// What `squeue` prints as `%r`: `Resources`, `TimeLimit`, `JobLaunchFailure`, `None`.
 #[must_use]
 pub fn reason_text(state: &JobState) -> Cow<'static, str> {
     match state {
@@ -95,10 +95,11 @@ fn outcome_text(outcome: &Outcome) -> Cow<'static, str> {
     }
 }
 
+/// 22.05 says of a script that a signal ended that it was not launched.
 fn failed_text(status: WaitStatus) -> Cow<'static, str> {
     match status.signal_number() {
         0 => "NonZeroExitCode".into(),
-        signal => format!("RaisedSignal:{signal}({})", signal_description(signal)).into(),
+        _ => "JobLaunchFailure".into(),
     }
 }
 
@@ -164,15 +165,7 @@ mod tests {
         let status = WaitStatus::exit(3);
         check(Outcome::Failed { status }, "NonZeroExitCode");
         let status = WaitStatus::signal(11);
-        check(
-            Outcome::Failed { status },
-            "RaisedSignal:11(Segmentation fault)",
-        );
-        let status = WaitStatus::signal(53);
-        check(
-            Outcome::Failed { status },
-            "RaisedSignal:53(Real-time signal 19)",
-        );
+        check(Outcome::Failed { status }, "JobLaunchFailure");
         check(Outcome::NodeFail, "NodeDown");
         check(Outcome::ScriptLost, "JobLaunchFailure");
         check(Outcome::Deadline, "DeadLine");

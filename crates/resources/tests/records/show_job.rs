@@ -203,7 +203,7 @@ fn an_allocation_that_was_killed() {
             JobId=30 JobName=fmtjob
                UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
                Priority=0 Nice=5 Account=proj1 QOS=normal
-               JobState=FAILED Reason=RaisedSignal:11(Segmentation_fault) Dependency=(null)
+               JobState=FAILED Reason=JobLaunchFailure Dependency=(null)
                Requeue=1 Restarts=0 BatchFlag=0 Reboot=0 ExitCode=0:11
                RunTime=00:00:05 TimeLimit=UNLIMITED TimeMin=N/A
                SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown

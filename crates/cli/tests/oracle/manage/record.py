@@ -50,6 +50,8 @@ that nothing meets; `srun -n1 -C 'v100*2'`, outside of a job, hangs a real slurm
 words/commands.txt (`words`, likewise) is about the first words of scontrol and sacctmgr, changes of all accounts and users,
 conditions and columns of what sacctmgr shows, and columns of steps.
 
+ends/commands.txt (`ends`, likewise) is about nodes of jobs that wait, ends of scripts and steps, and limits of steps, and is read by people alone.
+
 asked/commands.txt (`asked`, likewise) is about values that are empty, what is handed on and shown of options of `sbatch` and
 `salloc`, and steps that their job can't have.
 

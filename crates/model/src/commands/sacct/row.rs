@@ -67,7 +67,7 @@ impl<'a> SacctRow<'a> {
             "AllocCPUS" | "NCPUS" if self.has_none() => job.cpus.to_string(),
             "AllocCPUS" | "NCPUS" => cpus.to_string(),
             "AllocNodes" if self.has_none() => "0".to_owned(),
-            "NNodes" if self.has_none() => job.node_count.to_string(),
+            "NNodes" if self.has_none() => job.asked_nodes().to_string(),
             "AllocNodes" | "NNodes" => self.shares().len().to_string(),
             "AllocTRES" => self.held_text(),
             "AveCPU" => match (self.step, usage) {
