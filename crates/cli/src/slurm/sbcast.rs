@@ -40,6 +40,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
+    for line in &asked.said {
+        printer.say(line);
+    }
     match asked.show {
         Some(SbcastShow::Help) => printer.data(&help()),
         Some(SbcastShow::Usage) => {

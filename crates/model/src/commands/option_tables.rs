@@ -120,6 +120,7 @@ mod tests {
         ("sacct", "starttime", "now"),
         ("sacct", "state", "RUNNING"),
         ("sacct", "units", "K"),
+        ("sbcast", "compress", "lz4"),
         ("sinfo", "states", "idle"),
         ("sshare", "format", "Account"),
         ("sstat", "fields", "JobID"),

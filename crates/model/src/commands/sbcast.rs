@@ -23,6 +23,8 @@ pub struct SbcastArgs {
     pub preserve: bool,
     /// `--verbose`
     pub verbose: bool,
+    /// What is said of values that do nothing here, a line each.
+    pub said: Vec<String>,
 }
 
 /// What is printed instead of a copy.
@@ -38,10 +40,12 @@ pub enum SbcastShow {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Key {
+    Compress,
     Force,
     Help,
     Job,
     Preserve,
+    Size,
     Usage,
     Verbose,
     Version,
@@ -51,14 +55,14 @@ enum Key {
 const OPTIONS: &[LongOption<Key>] = {
     use Takes::{No as Bare, Optional, Required};
     &[
-        LongOption::accepted("compress", Some('C'), Optional, "all nodes are on this machine"),
+        LongOption::judged("compress", Some('C'), Optional, Key::Compress, "all nodes are on this machine"),
         LongOption::accepted("exclude", None, Required, "no libraries are sent"),
         LongOption::accepted("fanout", Some('F'), Required, "all nodes are on this machine"),
         LongOption::new("force", Some('f'), Bare, Key::Force).does("replace a file that is there"),
         LongOption::new("jobid", Some('j'), Required, Key::Job).of("JOB", "the job, where it is not the one around it"),
         LongOption::accepted("send-libs", None, Optional, "all nodes see the same libraries"),
         LongOption::new("preserve", Some('p'), Bare, Key::Preserve).does("keep the times of the source"),
-        LongOption::accepted("size", Some('s'), Required, "all nodes are on this machine"),
+        LongOption::judged("size", Some('s'), Required, Key::Size, "all nodes are on this machine"),
         LongOption::accepted("timeout", Some('t'), Required, "all nodes are on this machine"),
         LongOption::new("verbose", Some('v'), Bare, Key::Verbose).does("say what is done"),
         LongOption::new("version", Some('V'), Bare, Key::Version).does("what this is"),
@@ -80,18 +84,37 @@ pub fn parse(
     args: &[String],
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<SbcastArgs, String> {
+    let mut asked = SbcastArgs::default();
+    match read(&mut asked, args, variable) {
+        Ok(()) => Ok(asked),
+        Err(refusal) => {
+            asked.said.push(refusal);
+            Err(asked.said.join("\n"))
+        }
+    }
+}
+
+/// Reads into `asked`, which keeps what was said before a refusal.
+fn read(
+    asked: &mut SbcastArgs,
+    args: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), String> {
     const MORE: &str = "Try \"sbcast --help\" for more information";
     let is_set = |name: &str| variable(name).is_some();
     let number = |text: &str| {
         let digits = text.split(['.', '+']).next().unwrap_or_default();
         digits.parse().ok().filter(|number| *number > 0).map(JobId)
     };
-    let mut asked = SbcastArgs {
-        job: variable("SLURM_JOB_ID").as_deref().and_then(number),
-        force: is_set("SBCAST_FORCE"),
-        preserve: is_set("SBCAST_PRESERVE"),
-        ..SbcastArgs::default()
-    };
+    asked.job = variable("SLURM_JOB_ID").as_deref().and_then(number);
+    asked.force = is_set("SBCAST_FORCE");
+    asked.preserve = is_set("SBCAST_PRESERVE");
+    asked
+        .said
+        .extend(variable("SBCAST_COMPRESS").and_then(|text| wrong_compression(&text)));
+    asked
+        .said
+        .extend(variable("SBCAST_SIZE").and_then(|text| wrong_size(&text)));
     let parsed = parse_long_options(OPTIONS, args);
     for (key, value) in parsed.options {
         match key {
@@ -106,6 +129,10 @@ pub fn parse(
                 asked.job = Some(number(&text).unwrap_or(JobId(0)));
             }
             Key::Preserve => asked.preserve = true,
+            Key::Compress => asked
+                .said
+                .extend(value.and_then(|text| wrong_compression(&text))),
+            Key::Size => asked.said.extend(value.and_then(|text| wrong_size(&text))),
             Key::Verbose => asked.verbose = true,
             Key::Help => asked.show = Some(SbcastShow::Help),
             Key::Usage => asked.show = Some(SbcastShow::Usage),
@@ -116,7 +143,7 @@ pub fn parse(
         return Err(format!("sbcast: {message}\n{MORE}"));
     }
     if asked.show.is_some() {
-        return Ok(asked);
+        return Ok(());
     }
     let [source, destination] = parsed.operands.as_slice() else {
         let count = parsed.operands.len();
@@ -132,7 +159,28 @@ pub fn parse(
         );
     }
     (asked.source, asked.destination) = (source.clone(), destination.clone());
-    Ok(asked)
+    Ok(())
+}
+
+/// What is said of a compression that there is not.
+fn wrong_compression(text: &str) -> Option<String> {
+    let is_known = ["lz4", "none"]
+        .iter()
+        .any(|known| text.eq_ignore_ascii_case(known));
+    (!is_known).then(|| {
+        format!("sbcast: error: Compression type '{text}' unknown, disabling compression support.")
+    })
+}
+
+/// What is said of a size of blocks that is none: digits, and behind them nothing, or what begins with `k` or `m`.
+fn wrong_size(text: &str) -> Option<String> {
+    let text = text.trim_start();
+    let text = text.strip_prefix('+').unwrap_or(text);
+    let unit = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let digits = &text[..text.len() - unit.len()];
+    let is_number = digits.is_empty() || digits.parse().is_ok_and(|size: i64| size < i64::MAX);
+    let is_unit = unit.is_empty() || unit.starts_with(['k', 'K', 'm', 'M']);
+    (!is_number || !is_unit).then(|| "size specification is invalid, ignored".to_owned())
 }
 
 #[cfg(test)]
@@ -157,6 +205,38 @@ mod tests {
             )
         });
         assert_eq!(got, want.map_err(str::to_owned), "{line}");
+    }
+
+    /// Tried one by one: `sbcast -s SIZE -j 99 a b`.
+    #[test]
+    fn sizes_are_read_as_slurm_reads_them() {
+        for good in [
+            "8kb",
+            "+5",
+            "k",
+            "5M",
+            "8K",
+            " 7",
+            "5mb",
+            "0",
+            "",
+            "100000000000",
+        ] {
+            assert_eq!(wrong_size(good), None, "{good}");
+        }
+        for bad in [
+            "8 k",
+            "5t",
+            "5B",
+            "0x10",
+            "5G",
+            "1.5k",
+            "x5",
+            "-5",
+            "99999999999999999999",
+        ] {
+            assert!(wrong_size(bad).is_some(), "{bad}");
+        }
     }
 
     #[test]

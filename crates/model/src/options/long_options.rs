@@ -24,6 +24,8 @@ enum OptionUse<K> {
     Read(K),
     /// Nothing: it can change no result here, for this reason.
     Accepted(&'static str),
+    /// The same, but for what the command says of a wrong value.
+    Judged(K, &'static str),
     /// It is refused, for this reason.
     Refused(&'static str),
 }
@@ -48,6 +50,17 @@ impl<K> LongOption<K> {
         why: &'static str,
     ) -> LongOption<K> {
         LongOption::row(long, short, takes, OptionUse::Accepted(why))
+    }
+
+    /// One that can change no result here, and why, of whose wrong values something is said.
+    pub(crate) const fn judged(
+        long: &'static str,
+        short: Option<char>,
+        takes: Takes,
+        key: K,
+        why: &'static str,
+    ) -> LongOption<K> {
+        LongOption::row(long, short, takes, OptionUse::Judged(key, why))
     }
 
     /// One that Slurm has and that is refused here, and why.
@@ -94,7 +107,7 @@ impl<K: Copy> LongOption<K> {
     /// What it stands for; `None` for one that does nothing.
     pub(crate) fn key(&self) -> Option<K> {
         match self.use_ {
-            OptionUse::Read(key) => Some(key),
+            OptionUse::Read(key) | OptionUse::Judged(key, _) => Some(key),
             OptionUse::Accepted(_) | OptionUse::Refused(_) => None,
         }
     }
@@ -137,7 +150,7 @@ pub(crate) fn command_options<K: Copy + PartialEq>(table: &[LongOption<K>]) -> V
             let named = others.find(|other| other.use_ == row.use_ && !other.help.is_empty());
             OptionVerdict::SameAs(named.map_or("", |other| other.long))
         }
-        OptionUse::Accepted(why) => OptionVerdict::Accepted(why),
+        OptionUse::Accepted(why) | OptionUse::Judged(_, why) => OptionVerdict::Accepted(why),
         OptionUse::Refused(why) => OptionVerdict::Refused(why),
     };
     let row = |row: &LongOption<K>| CommandOption {
@@ -223,7 +236,9 @@ fn parse<K: Copy + PartialEq>(
         for read in getopt_long::read(&known, arg, || args.next().cloned()) {
             match read {
                 Ok((option, value)) => match option.use_ {
-                    OptionUse::Read(key) => parsed.options.push((key, value)),
+                    OptionUse::Read(key) | OptionUse::Judged(key, _) => {
+                        parsed.options.push((key, value));
+                    }
                     OptionUse::Accepted(_) => {}
                     OptionUse::Refused(why) => {
                         parsed.wrong =
