@@ -418,3 +418,102 @@ fn what_names_nothing_or_something_else_does_not_change_all() {
         "Modified accounts...\n  root\n  a",
     );
 }
+
+/// As a real Slurm 22.05.8 answered with slurmdbd (`sacctmgr -i …`, and `sbatch -A` of the jobs): those under an account go
+/// with it, and of them the names alone are left; children had been put under root, and their jobs let them go.
+#[test]
+fn accounts_under_one_go_with_it_while_no_job_counts_there() {
+    let tree = || {
+        Bank::after(&[
+            "add account zp",
+            "add account zc parent=zp",
+            "add account zd parent=zc",
+            "add account o",
+            "add user dave account=zp",
+            "add user dave account=zd",
+            "add user carol account=zc",
+            "add user bob account=o",
+            "add user bob account=zc",
+        ])
+    };
+    let job = |job, account: &str, user: &str| AccountingUse {
+        job,
+        account: account.to_owned(),
+        user: user.to_owned(),
+        partition: "all".to_owned(),
+    };
+    let active = " Error with request: Job(s) active, cancel job(s) before remove\n";
+    let line = |job, account, user| {
+        format!("  JobID = {job:<10} C = c          A = {account:<10} U = {user:<9}\n")
+    };
+    let check = |line: &str, jobs: &[AccountingUse], want: (u8, &str), left: &[&str]| {
+        let mut bank = tree();
+        assert_eq!(
+            bank.said_beside(jobs, line),
+            (want.0, want.1.to_owned()),
+            "{line}"
+        );
+        let shown = bank.said("show assoc format=account,user,parentname -nP").1;
+        let shown: Vec<&str> = shown
+            .lines()
+            .filter(|it| !it.starts_with("root|"))
+            .collect();
+        assert_eq!(shown, left, "{line}");
+        bank
+    };
+    let all = [
+        "o||root",
+        "o|bob|",
+        "zp||root",
+        "zp|dave|",
+        "zc||zp",
+        "zc|bob|",
+        "zc|carol|",
+        "zd||zc",
+        "zd|dave|",
+    ];
+    let jobs = [
+        job(6, "zp", "dave"),
+        job(7, "zc", "carol"),
+        job(8, "zd", "dave"),
+    ];
+    let said = [
+        line(6, "zp", "dave"),
+        line(7, "zc", "carol"),
+        line(8, "zd", "dave"),
+    ];
+    let refused = format!("{active}{}", said.concat());
+    check("delete account zp", &jobs, (1, &refused), &all);
+    let refused = format!("{active}{}{}", said[1], said[2]);
+    check("delete account zc", &jobs, (1, &refused), &all);
+    let done = " Deleting accounts...\n  zp\n";
+    let mut bank = check(
+        "delete account zp",
+        &[job(9, "o", "bob")],
+        (0, done),
+        &["o||root", "o|bob|"],
+    );
+    let names = |bank: &mut Bank| bank.said("show account format=account -nP").1;
+    assert_eq!(names(&mut bank), "o\nroot\nzc\nzd\n");
+    let defaults = "show user carol,bob format=user,defaultaccount -nP";
+    bank.shows(defaults, "bob|o\ncarol|");
+    let unknown = " Nothing new added.\n This account 'zc' doesn't exist on cluster c\n        Contact your admin to add this account.\n";
+    assert_eq!(
+        bank.said("add user bob account=zc"),
+        (1, unknown.to_owned())
+    );
+    assert_eq!(
+        bank.said("modify account zc set parent=root"),
+        (1, " Nothing modified\n".to_owned())
+    );
+    let again = " Associations\n  A = zc         C = c         \n Settings\n  Parent        = o\n";
+    assert_eq!(bank.said("add account zc parent=o"), (0, again.to_owned()));
+    bank.shows(
+        "show assoc account=zc format=account,user,parentname -nP",
+        "zc||o",
+    );
+    // A name that is left goes like an account.
+    let done = " Deleting accounts...\n  zd\n";
+    assert_eq!(bank.said("delete account zd"), (0, done.to_owned()));
+    assert_eq!(names(&mut bank), "o\nroot\nzc\n");
+}

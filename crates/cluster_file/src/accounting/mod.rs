@@ -396,6 +396,9 @@ impl ClusterFile {
             let mut all = accounting.associations.iter();
             all.any(|own| own.user.as_ref() == Some(&kept.name))
         };
+        // Of an account that went with the one over it the name is left.
+        let is_of_cluster =
+            |kept: &&KeptAccount| accounting.account_association(&kept.name).is_some();
         let whole = || Some(stated(Extent::Whole));
         let licence = |it: &LicenceResource| {
             let body = Licence {
@@ -409,7 +412,12 @@ impl ClusterFile {
         ClusterFile {
             licences: self.licences.iter().cloned().chain(served).collect(),
             qos: accounting.qos.iter().map(qos).collect(),
-            accounts: accounting.accounts.iter().map(account).collect(),
+            accounts: accounting
+                .accounts
+                .iter()
+                .filter(is_of_cluster)
+                .map(account)
+                .collect(),
             users: accounting
                 .users
                 .iter()

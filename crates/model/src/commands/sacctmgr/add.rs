@@ -32,24 +32,30 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
             " Parent account '{parent}' doesn't exist on cluster {cluster}\n        Contact your admin to add this account.\n No associations created.\n"
         )));
     }
-    names.retain(|name| !to.accounts.iter().any(|account| account.name == *name));
+    // Of an account that went with the one over it the name alone is there.
+    names.retain(|name| to.account_association(name).is_none());
     if names.is_empty() {
         return Err(Answer::nothing("Nothing new added."));
     }
+    let is_new = |name: &&String| !to.accounts.iter().any(|account| account.name == **name);
+    let new_names: Vec<String> = names.iter().filter(is_new).cloned().collect();
     let description = given.description.as_deref().unwrap_or("Account Name");
     let organization = given
         .organization
         .as_deref()
         .unwrap_or("Parent/Account Name");
-    let mut text = String::from(" Adding Account(s)\n");
-    for name in &names {
-        text.push_str(&format!("  {name}\n"));
+    let mut text = String::new();
+    if !new_names.is_empty() {
+        text.push_str(" Adding Account(s)\n");
+        for name in &new_names {
+            text.push_str(&format!("  {name}\n"));
+        }
+        text.push_str(&format!(
+            " Settings\n  Description     = {description}\n  Organization    = {organization}\n"
+        ));
     }
-    text.push_str(&format!(
-        " Settings\n  Description     = {description}\n  Organization    = {organization}\n Associations\n"
-    ));
-    for name in &names {
-        text.push_str(&format!("  A = {name:<10.10} C = {:<10.10}\n", to.cluster));
+    text.push_str(" Associations\n");
+    for name in &new_names {
         to.accounts.push(Account {
             name: name.clone(),
             description: given.description.clone().unwrap_or_else(|| name.clone()),
@@ -62,6 +68,9 @@ pub(super) fn add_account(words: &[String], to: &mut Accounting) -> Result<Answe
                 }),
             coordinators: Vec::new(),
         });
+    }
+    for name in &names {
+        text.push_str(&format!("  A = {name:<10.10} C = {:<10.10}\n", to.cluster));
         to.associations.push(AccountAssociation {
             account: name.clone(),
             parent: Some(parent.clone()),
@@ -125,6 +134,19 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
             }
         } else {
             Answer::refused(format!("{said} No associations or wckeys created.\n"))
+        });
+    }
+    // Such a name is known, and no account of the cluster.
+    if let Some(left) = accounts
+        .iter()
+        .find(|name| to.account_association(name).is_none())
+    {
+        let cluster = &to.cluster;
+        return Err(Answer {
+            stderr: format!(
+                " This account '{left}' doesn't exist on cluster {cluster}\n        Contact your admin to add this account.\n"
+            ),
+            ..Answer::nothing("Nothing new added.")
         });
     }
     let (mut new_users, mut lines) = (String::new(), String::new());

@@ -5,7 +5,7 @@ use super::default_qos::{default_qos_line, is_default_qos};
 use super::kept_names::{kept_accounts, kept_qos};
 use super::wckeys;
 use super::words::Answer;
-use crate::records::{AccountAssociation, Accounting, AccountingUse};
+use crate::records::{AccountAssociation, AccountChains, Accounting, AccountingUse};
 
 /// `delete account …`
 pub(super) fn delete_account(
@@ -34,29 +34,32 @@ pub(super) fn delete_account(
             ..Answer::default()
         });
     }
-    refuse_used(to, uses, |it| names.contains(&it.account))?;
+    let all = with_those_under(&names, to);
+    refuse_used(to, uses, |it| all.contains(&it.account))?;
+    names.sort();
+    names.dedup();
     let mut text = String::from(" Deleting accounts...\n");
     for name in &names {
         text.push_str(&format!("  {name}\n"));
     }
+    // Of accounts under them the names alone are left, which no cluster has.
     to.accounts.retain(|it| !names.contains(&it.name));
-    to.associations.retain(|it| !names.contains(&it.account));
-    // What stood under it stands under the root.
-    for it in &mut to.associations {
-        if it
-            .parent
-            .as_ref()
-            .is_some_and(|parent| names.contains(parent))
-        {
-            it.parent = Some("root".to_owned());
-        }
-    }
+    to.associations.retain(|it| !all.contains(&it.account));
     for user in &mut to.users {
-        if names.contains(&user.default_account) {
+        if all.contains(&user.default_account) {
             user.default_account.clear();
         }
     }
     Ok(Answer::changed(text))
+}
+
+/// Accounts that have associations, and are one of these or somewhere under one.
+fn with_those_under(names: &[String], of: &Accounting) -> Vec<String> {
+    let chains = AccountChains::of(of);
+    let accounts = of.associations.iter().filter(|it| it.user.is_none());
+    let accounts = accounts.map(|it| &it.account);
+    let goes = |account: &&String| names.iter().any(|name| chains.is_under(account, name));
+    accounts.filter(goes).cloned().collect()
 }
 
 /// `delete user …`
