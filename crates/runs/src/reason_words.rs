@@ -62,7 +62,7 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "PartitionInactive" => "its partition takes no jobs now",
         "PartitionNodeLimit" => "its partition doesn't allow so many nodes",
         "PartitionTimeLimit" => "its partition doesn't allow so long a time",
-        "PartitionConfig" => "its partition has no such nodes, or is not for its user",
+        "PartitionConfig" => "its partition is too small for it, or is not for its user",
         "ReqNodeNotAvail" => "a node that it names is down or reserved",
         "Reservation" => "its reservation has not begun, or is over",
         "ReservationDeleted" => "its reservation ended before it could start, and it is held",

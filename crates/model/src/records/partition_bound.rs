@@ -30,4 +30,13 @@ pub enum PartitionSays {
         /// No more; `None` is no limit.
         most: Option<u32>,
     },
+    /// A job has no more CPUs than it has.
+    Cpus {
+        /// So many it asks for, of one node where they can't be of several.
+        asked: u64,
+        /// They are of one node: those of a task.
+        on_one: bool,
+        /// So many there are: on the largest node, or in all.
+        there: u64,
+    },
 }

@@ -32,6 +32,30 @@ impl State {
                         .min(partition.max_nodes.unwrap_or(u32::MAX)),
                 ),
             },
+            // Else it is not for its user.
+            PendingReason::PartitionConfig
+                if choice.need.beyond == Some(PendingReason::PartitionConfig) =>
+            {
+                let demand = &choice.need.compiled.demand;
+                let nodes = partition.nodes.iter();
+                let largest = nodes.map(|node| self.cluster().class(node).total.cpus);
+                let largest = u64::from(largest.max()?);
+                let of_task = demand.cpus_for(1, demand.task.gpus());
+                let on_one = of_task > largest;
+                let (asked, there) = if on_one {
+                    (of_task, largest)
+                } else {
+                    (
+                        demand.least_cpus(),
+                        self.cluster().cpus_of(choice.partition),
+                    )
+                };
+                PartitionSays::Cpus {
+                    asked,
+                    on_one,
+                    there,
+                }
+            }
             _ => return None,
         };
         Some(PartitionBound {

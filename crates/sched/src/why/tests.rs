@@ -5,8 +5,8 @@ use super::tries::Tries;
 use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
-    GpuCount, JobId, PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest,
-    Timestamp,
+    GpuCount, JobId, PartitionSays, PendingReason, RareOptions, Request, Seconds, Submitter,
+    TimeLimitRequest, Timestamp,
 };
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -643,4 +643,29 @@ fn a_job_for_itself_could_share_its_node() {
         ..Request::default()
     };
     instead(request, &["no --exclusive"]);
+}
+
+#[test]
+fn a_job_with_more_cpus_than_its_partition_is_told_what_there_is() {
+    let check = |tasks: Option<u32>, cpus: Option<u32>, want: (u64, bool, u64)| {
+        let mut state = state();
+        let request = Request {
+            tasks,
+            cpus_per_task: cpus,
+            ..Request::default()
+        };
+        let job = submit(&mut state, request);
+        let why = state.why(job, Timestamp(0)).unwrap();
+        assert_eq!(why.reason, PendingReason::PartitionConfig);
+        let (asked, on_one, there) = want;
+        let says = PartitionSays::Cpus {
+            asked,
+            on_one,
+            there,
+        };
+        assert_eq!(why.partition_bound.map(|bound| bound.says), Some(says));
+    };
+    check(None, Some(64), (64, true, 8));
+    check(Some(17), None, (17, false, 16));
+    check(Some(5), Some(4), (20, false, 16));
 }

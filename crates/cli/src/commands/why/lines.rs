@@ -237,6 +237,19 @@ pub(super) fn bound_of_partition(bound: &PartitionBound) -> String {
             let both: Vec<String> = least.into_iter().chain(most).collect();
             format!("nodes of a job: {}", both.join(", "))
         }
+        PartitionSays::Cpus {
+            asked,
+            on_one,
+            there,
+        } => {
+            let count = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "CPU");
+            let (asked, there) = (count(asked), count(there));
+            if on_one {
+                format!("a task asks for {asked} on one node, its largest node has {there}")
+            } else {
+                format!("the job asks for {asked}, it has {there} in all")
+            }
+        }
     };
     format!("{}: {says}", bound.partition)
 }

@@ -46,6 +46,14 @@ fn partition_remedy(bound: &PartitionBound, why: &WhyWaiting) -> String {
         PartitionSays::Nodes { least, most } => {
             format!("NumNodes={}", most.unwrap_or(*least).max(*least).max(1))
         }
+        PartitionSays::Cpus { on_one, there, .. } => {
+            let most = if *on_one {
+                format!("--cpus-per-task={there} or less")
+            } else {
+                format!("{there} CPUs or fewer in all")
+            };
+            return format!("never as it is: cancel it, and submit it again with {most}");
+        }
     };
     format!("not as it is: scontrol update JobId={job} {change} lets it take its turn")
 }

@@ -6,7 +6,7 @@ use super::lines::{
 };
 use super::starts::starts;
 use api::WhyWaiting;
-use model::counted;
+use model::{PartitionBound, PartitionSays, counted};
 use runs::say_reason;
 
 /// What a person reads of the job `name`, of which `others` says what other engines hold, and which comes
@@ -54,7 +54,17 @@ pub(super) fn story(
     for reservation in &why.reservations {
         text += &line("reserved", &reserved(reservation, when));
     }
-    if let [first, ..] = &why.ahead[..] {
+    // What never starts as it is waits for none of them.
+    let is_too_large = matches!(
+        why.partition_bound,
+        Some(PartitionBound {
+            says: PartitionSays::Cpus { .. },
+            ..
+        })
+    );
+    if let [first, ..] = &why.ahead[..]
+        && !is_too_large
+    {
         let others = match why.ahead.len() {
             1 => format!("job {first} waits and comes before it"),
             count => format!("{count} jobs wait and come before it, job {first} among them"),

@@ -356,6 +356,9 @@ fn what_a_partition_says_against_a_job() {
             partition: "main".to_owned(),
             says,
         });
+        if reason == "PartitionConfig" {
+            why.ahead = vec![JobId(3), JobId(4)];
+        }
         told(&why)
     };
     let text = [
@@ -373,6 +376,22 @@ fn what_a_partition_says_against_a_job() {
             },
         ),
         says("PartitionDown", PartitionSays::Closed),
+        says(
+            "PartitionConfig",
+            PartitionSays::Cpus {
+                asked: 64,
+                on_one: true,
+                there: 4,
+            },
+        ),
+        says(
+            "PartitionConfig",
+            PartitionSays::Cpus {
+                asked: 17,
+                on_one: false,
+                there: 16,
+            },
+        ),
     ];
     expect![[r#"
         job 17: its partition doesn't allow so long a time (PartitionTimeLimit)
@@ -384,6 +403,12 @@ fn what_a_partition_says_against_a_job() {
         job 17: its partition starts no jobs now (PartitionDown)
           partition    main: it starts no jobs
           starts       once main is up: scontrol update PartitionName=main State=UP lets it start jobs
+        job 17: its partition is too small for it, or is not for its user (PartitionConfig)
+          partition    main: a task asks for 64 CPUs on one node, its largest node has 4 CPUs
+          starts       never as it is: cancel it, and submit it again with --cpus-per-task=4 or less
+        job 17: its partition is too small for it, or is not for its user (PartitionConfig)
+          partition    main: the job asks for 17 CPUs, it has 16 CPUs in all
+          starts       never as it is: cancel it, and submit it again with 16 CPUs or fewer in all
     "#]].assert_eq(&text.concat());
 }
 
