@@ -5,7 +5,7 @@ use super::lost_supervisors::LostSupervisors;
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
 use crate::{RecordTag, SupervisorKey};
-use model::{JobId, Outcome, RestartCount, StepId, StepState, Usage, WaitStatus};
+use model::{JobId, Outcome, RestartCount, StepId, StepState, Timestamp, Usage, WaitStatus};
 use sched::Job;
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub(crate) struct ActiveJob {
     pub(crate) next_step: u32,
     /// How its batch script ended, or its allocation was released.
     pub(crate) over: Option<Over>,
+    /// When the last of its steps ended that has.
+    pub(crate) last_end: Option<Timestamp>,
     /// How its last step ended, if its time limit ended it.
     pub(crate) timed_out: Option<WaitStatus>,
     /// One of its steps was ended because all of them held too much memory together.
@@ -42,6 +44,8 @@ pub(crate) struct Over {
     pub(crate) outcome: Outcome,
     /// The script's status.
     pub(crate) status: WaitStatus,
+    /// When.
+    pub(crate) at: Timestamp,
 }
 
 /// A step that has not ended.
@@ -61,6 +65,7 @@ impl ActiveJob {
             steps: BTreeMap::new(),
             next_step: 0,
             over: None,
+            last_end: None,
             timed_out: None,
             met_memory: false,
             usage: None,
@@ -93,6 +98,9 @@ impl ActiveJob {
 
     /// A numbered step ended.
     pub(crate) fn note_end(&mut self, state: &StepState) {
+        if let StepState::Ended { at, .. } = state {
+            self.last_end = self.last_end.max(Some(*at));
+        }
         self.timed_out = match state {
             StepState::Ended {
                 status,

@@ -138,7 +138,12 @@ impl Owner {
     fn end_running(&mut self, job: JobId, outcome: Outcome, status: WaitStatus, turn: &mut Turn) {
         if let Some(active) = self.running.get_mut(&job) {
             let outcome = outcome.clone();
-            active.over = Some(Over { outcome, status });
+            let at = turn.now;
+            active.over = Some(Over {
+                outcome,
+                status,
+                at,
+            });
         }
         self.decide(job, Ending::End(outcome), turn);
         self.consider_end(job, turn);

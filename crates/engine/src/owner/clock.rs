@@ -71,6 +71,10 @@ impl Owner {
         turn.clock_set_by_ms = by_ms;
         self.state.apply(Event::ClockSet { by_ms });
         for (job, active) in &mut self.running {
+            let ends = active.over.iter_mut().map(|over| &mut over.at);
+            for at in ends.chain(&mut active.last_end) {
+                shift(at, by_ms);
+            }
             for (step, live) in &mut active.steps {
                 shift(&mut live.row.record.since, by_ms);
                 if *step != model::StepId::Batch {

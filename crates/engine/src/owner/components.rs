@@ -10,7 +10,8 @@ use api::{Refusal, StepLaunch, StepPart, TaskFiles};
 use model::component_environment;
 use model::job_environment::StartedJob;
 use model::{
-    ComponentPlace, Ending, JobId, JobRecord, Outcome, StepId, StepRequest, Variables, WaitStatus,
+    ComponentPlace, Ending, JobId, JobRecord, Outcome, StepId, StepRequest, Timestamp, Variables,
+    WaitStatus,
 };
 use sched::{Job, Placement};
 
@@ -146,7 +147,7 @@ impl Owner {
         others: &[JobId],
         ending: Option<&Ending>,
         outcome: &Outcome,
-        status: WaitStatus,
+        (status, at): (WaitStatus, Timestamp),
         turn: &mut Turn,
     ) {
         for job in others {
@@ -158,7 +159,11 @@ impl Owner {
                 Some(again @ (Ending::Requeue { .. } | Ending::Preempted { .. })) => again.clone(),
                 Some(Ending::End(_)) | None => Ending::End(outcome.clone()),
             };
-            active.over = Some(Over { outcome, status });
+            active.over = Some(Over {
+                outcome,
+                status,
+                at,
+            });
             self.decide(*job, ending, turn);
             self.consider_end(*job, turn);
         }

@@ -166,7 +166,12 @@ impl Owner {
             }
             if let (StepId::Batch, Some(end)) = (key.step, ends.first()) {
                 let outcome = outcome::of_batch(end, deadline);
-                active.over = Some(Over { outcome, status });
+                let at = last_moment(&ends, turn.now);
+                active.over = Some(Over {
+                    outcome,
+                    status,
+                    at,
+                });
             }
             active.met_memory |= ends.iter().any(NodeEnd::met_job_memory);
         }
@@ -287,17 +292,19 @@ impl Owner {
         }
         let Some(over) = script_over.or_else(|| {
             // An allocation that was cancelled or expired: nothing else will be heard of it.
-            let status = WaitStatus::default();
+            let (status, at) = (WaitStatus::default(), turn.now);
             match ending? {
                 Ending::End(outcome) => Some(Over {
                     outcome: outcome.clone(),
                     status,
+                    at,
                 }),
                 // An allocation in its grace time that nobody uses.
                 Ending::Preempted { grace: Some(_), .. } => None,
                 Ending::Preempted { grace: None, .. } => Some(Over {
                     outcome: Outcome::Preempted { status },
                     status,
+                    at,
                 }),
                 Ending::Requeue { node_failed, .. } => Some(Over {
                     // One whose start failed has no script either.
@@ -308,6 +315,7 @@ impl Owner {
                         _ => Outcome::NodeFail,
                     },
                     status,
+                    at,
                 }),
             }
         }) else {
@@ -328,10 +336,11 @@ impl Owner {
         let Some(active) = self.running.get(&job) else {
             return;
         };
+        let at = self.ended_at(active, over.at, turn.now);
         turn.ended_starts.push(EndedStart {
             job,
             restart: active.restart,
-            at: turn.now,
+            at,
             state: match (ending, &outcome) {
                 (Some(Ending::Requeue { node_failed, .. }), outcome) => {
                     if *node_failed || *outcome == Outcome::NodeFail {
@@ -354,11 +363,27 @@ impl Owner {
         let nodes = self.nodes_of(job);
         self.remove_job_folders(job, &nodes);
         self.disown_allocation(job, turn);
-        let at = turn.now;
         let (gone, status) = (outcome.clone(), over.status);
         self.state.apply(Event::Gone { job, outcome, at });
         self.empty_disks(&nodes);
-        self.end_with_leader(&others, ending.as_ref(), &gone, status, turn);
+        self.end_with_leader(&others, ending.as_ref(), &gone, (status, at), turn);
+    }
+
+    /// When a job ended of which nothing runs any more. Its supervisors say it: that could be written only now, as
+    /// once a disk has room again.
+    fn ended_at(&self, active: &ActiveJob, over: Timestamp, now: Timestamp) -> Timestamp {
+        // What a lost one left behind ran on.
+        if !active.lost.keys.is_empty() {
+            return now;
+        }
+        let state = self.state.job(active.job).map(|record| &record.state);
+        let since = match state {
+            Some(JobState::Running { since, .. }) => *since,
+            Some(JobState::Pending { .. } | JobState::Ended { .. }) | None => now,
+        };
+        // By the clock of a supervisor, which may have been set since.
+        let end = active.last_end.map_or(over, |last| last.max(over));
+        end.min(now).max(since)
     }
 
     pub(super) fn nodes_of(&self, job: JobId) -> Vec<NodeName> {

@@ -48,10 +48,16 @@ pub(crate) fn read(
                 }
                 // How the job ends was decided and written when its script ended.
                 StepState::Ended {
-                    status, timed_out, ..
+                    status,
+                    timed_out,
+                    at,
                 } if step == StepId::Batch => {
                     let outcome = outcome::of_status(status, timed_out);
-                    active.over = Some(Over { outcome, status });
+                    active.over = Some(Over {
+                        outcome,
+                        status,
+                        at,
+                    });
                     active.steps.remove(&step);
                 }
                 ended @ StepState::Ended { .. } => active.note_end(&ended),
