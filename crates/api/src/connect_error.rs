@@ -32,6 +32,8 @@ pub enum ConnectError {
         there: String,
         /// What to do.
         todo: String,
+        /// It may be over in a while: a disk that has no room gets some.
+        may_pass: bool,
     },
     /// The engine that was started ended without giving a reason.
     #[error("engine started for {folder} ended at once: {last}")]
@@ -84,6 +86,12 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// Whether an engine may be reached in a while.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, ConnectError::Failed { may_pass: true, .. })
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn todo(&self) -> String {

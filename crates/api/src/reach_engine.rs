@@ -59,8 +59,18 @@ pub(crate) fn reach(
             Startup::Ready => {}
             // Two clients started engines at once, or the former engine is still ending.
             Startup::Locked => await_other(folder),
-            Startup::Failed { asked, there, todo } => {
-                return Err(ConnectError::Failed { asked, there, todo });
+            Startup::Failed {
+                asked,
+                there,
+                todo,
+                may_pass,
+            } => {
+                return Err(ConnectError::Failed {
+                    asked,
+                    there,
+                    todo,
+                    may_pass,
+                });
             }
         }
         if begun.elapsed() > LONGEST_CONNECT {

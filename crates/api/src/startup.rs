@@ -18,5 +18,8 @@ pub enum Startup {
         there: String,
         /// What to do.
         todo: String,
+        /// It may be over in a while: a disk that has no room gets some.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_pass: bool,
     },
 }

@@ -170,6 +170,67 @@ fn a_step_that_finds_no_room_is_asked_for_again() {
     wait_until("it has run", || said().contains("\nthrough\n"));
 }
 
+/// It failed at once, where one that the living engine refuses waits.
+#[test]
+fn a_step_is_asked_for_again_while_the_next_engine_can_not_open_its_store() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let engine = start_engine(&env);
+    let script =
+        "#!/bin/sh\ntouch begun\nwhile [ ! -e killed ]; do sleep 0.05; done\nsrun echo through\n";
+    env.write("steps.sh", script);
+    env.slurm("sbatch", &["-o", "said", "steps.sh"]).success();
+    wait_until("it runs", || env.work().join("begun").exists());
+    let hosts = children(&env.trainyard_home().join("state"));
+    let store = hosts[0].join("main/store.sqlite");
+    let aside = env.root().join("store.sqlite");
+    fs::rename(&store, &aside).expect("it is there");
+    // A link to itself is opened by no one.
+    std::os::unix::fs::symlink(&store, &store).expect("its name is free");
+    let mut kill = env.program("kill", &["-9", &engine]);
+    assert!(kill.status().expect("it is installed").success());
+    env.write("killed", "");
+    let said = || fs::read_to_string(env.work().join("said")).unwrap_or_default();
+    wait_until("it says why it waits", || {
+        said().contains("step creation temporarily disabled, retrying (engine in")
+    });
+    fs::rename(&aside, &store).expect("the link is replaced");
+    wait_until("it has run", || said().contains("\nthrough\n"));
+}
+
+/// It had lasted until there was room, and its account was charged for that.
+#[test]
+fn a_job_that_ends_on_a_full_disk_ended_when_its_script_did() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let engine = start_engine(&env);
+    let script = "#!/bin/sh\ntouch begun\nwhile [ ! -e full ]; do sleep 0.05; done\ndate +%s > new\nmv new over\n";
+    env.write("job.sh", script);
+    env.slurm("sbatch", &["job.sh"]).success();
+    wait_until("it runs", || env.work().join("begun").exists());
+    limit_files(&env, &engine, "0");
+    env.write("full", "");
+    let over = || {
+        let text = fs::read_to_string(env.work().join("over")).unwrap_or_default();
+        text.trim().parse::<i64>().ok()
+    };
+    wait_until("it is over for four seconds", || {
+        over().is_some_and(|over| sys::now() / 1000 >= over + 4)
+    });
+    let rows = |fields: &str| {
+        let mut sacct = env.command(&["slurm", "sacct", "-n", "-P", "-o", fields]);
+        let done = sacct.env("SLURM_TIME_FORMAT", "%s").output();
+        String::from_utf8(done.expect("it runs").stdout).expect("it is text")
+    };
+    assert!(rows("state").starts_with("RUNNING"), "{}", rows("state"));
+    limit_files(&env, &engine, "unlimited");
+    wait_until("that is written", || rows("state").starts_with("COMPLETED"));
+    let ends = rows("end");
+    let over = over().expect("it was written");
+    for end in ends.lines() {
+        let end: i64 = end.parse().expect("a moment");
+        assert!((over..=over + 2).contains(&end), "{over}: {ends}");
+    }
+}
+
 /// One is over, so that they are ended one by one.
 #[test]
 fn repeats_that_a_full_disk_lets_go_on_are_not_marked_as_cancelled() {

@@ -42,6 +42,8 @@ struct CantServe {
     asked: String,
     there: String,
     todo: String,
+    /// It may be over in a while.
+    may_pass: bool,
 }
 
 /// Serves the engine folder `dir` until it is ended. One line on standard output says how the
@@ -59,9 +61,19 @@ pub fn serve(dir: &Path) -> u8 {
     sys::memory::share_heaps(HEAPS);
     match try_serve(dir) {
         Ok(()) => 0,
-        Err(CantServe { asked, there, todo }) => {
+        Err(CantServe {
+            asked,
+            there,
+            todo,
+            may_pass,
+        }) => {
             tracing::error!("{asked}: {there}; {todo}");
-            say(&Startup::Failed { asked, there, todo });
+            say(&Startup::Failed {
+                asked,
+                there,
+                todo,
+                may_pass,
+            });
             1
         }
     }
@@ -72,18 +84,21 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         asked: format!("engine in {}", dir.display()),
         there,
         todo: todo.to_owned(),
+        may_pass: false,
     };
     let system = |error: &io::Error| {
-        failed(
-            error.to_string(),
-            "make room or give the rights that are missing, or set TRAINYARD_HOME to another folder",
-        )
+        let todo = "make room or give the rights that are missing, or set TRAINYARD_HOME to another folder";
+        CantServe {
+            may_pass: is_of_room(error),
+            ..failed(error.to_string(), todo)
+        }
     };
     refuse_network(dir)?;
     let keep = Keep::from_env().map_err(|NotACount { name, value }| CantServe {
         asked: format!("{name}={value} for the engine in {}", dir.display()),
         there: format!("{value:?} is not a whole number from 0 to {}", u32::MAX),
         todo: format!("set {name} to a number, or unset it"),
+        may_pass: false,
     })?;
     let dir = real(dir).map_err(|error| system(&error))?;
     let program = std::env::current_exe().map_err(|error| system(&error))?;
@@ -135,7 +150,12 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         Ok(cluster) => cluster,
         Err(ClusterError { asked, there, todo }) => {
             fork_server.shutdown();
-            return Err(CantServe { asked, there, todo });
+            return Err(CantServe {
+                asked,
+                there,
+                todo,
+                may_pass: false,
+            });
         }
     };
     let gpus = if cluster.is_pretended() {
@@ -147,7 +167,10 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
         Err((error, fork_server)) => {
             fork_server.shutdown();
-            return Err(failed(error.to_string(), &error.todo()));
+            return Err(CantServe {
+                may_pass: error.may_pass(),
+                ..failed(error.to_string(), &error.todo())
+            });
         }
     };
     // What stands there after this one's own is gone is another engine's.
@@ -204,7 +227,14 @@ fn refuse_network(dir: &Path) -> Result<(), CantServe> {
         asked: format!("engine in {}", dir.display()),
         there: error.to_string(),
         todo: error.todo(),
+        may_pass: false,
     })
+}
+
+/// Whether a disk has no room, or a file may not grow.
+fn is_of_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Goes on as the pinned program, unless this is it; returns its path.

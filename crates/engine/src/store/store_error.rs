@@ -48,6 +48,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether it may be over in a while, as once a disk has room.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, StoreError::Failed { .. })
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn todo(&self) -> String {

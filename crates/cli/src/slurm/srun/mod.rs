@@ -192,12 +192,8 @@ fn run_step(engine: &Path, mut call: StepCall, printer: &Printer) -> u8 {
             return 1;
         }
     };
-    let mut client = match connection::connect_in(engine) {
-        Ok(client) => client,
-        Err(failure) => {
-            failure.say("srun", printer);
-            return 1;
-        }
+    let Some(mut client) = step::connect(engine, &call, printer, &signals) else {
+        return 1;
     };
     let Some(job) = call.job else {
         return allocation::run(call, &mut client, printer, signals);

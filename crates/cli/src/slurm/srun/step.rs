@@ -9,6 +9,7 @@ use super::listening::Listening;
 use super::session::{Ended, Session};
 use super::store_outage::StoreOutage;
 use crate::printer::Printer;
+use crate::slurm::connection::{self, CommandError};
 use crate::slurm::submitted_by::submit_line_of;
 use crate::slurm::token::token;
 use api::{CallError, Client, NewStep, Refusal, StepLaunch, StepRequestName};
@@ -23,6 +24,8 @@ use sys::terminal::Raw;
 /// First and longest pause between two requests for a busy step.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Each attempt to reach one starts an engine.
+const UNREACHED_PAUSE: Duration = Duration::from_secs(2);
 /// So long a busy step is requested without a message: the one before may just be ending.
 const SILENT: Duration = Duration::from_millis(250);
 
@@ -172,6 +175,54 @@ impl NamedRequest {
     }
 }
 
+/// A connection for a step of a job; where the engine was killed and the next one finds no room, it is tried again.
+/// `None` was said.
+pub fn connect(
+    engine: &Path,
+    call: &StepCall,
+    printer: &Printer,
+    signals: &SignalFd,
+) -> Option<Client> {
+    let mut outage = StoreOutage::default();
+    let mut announced = call.quiet;
+    loop {
+        let failure = match connection::connect_in(engine) {
+            Ok(client) => return Some(client),
+            Err(failure) => failure,
+        };
+        let why = match (&failure, call.job) {
+            (CommandError::Connect(error), Some(job)) if call.immediate.is_none() => {
+                let why = outage.unreached(error, Instant::now());
+                why.map(|why| (job, why))
+            }
+            _ => None,
+        };
+        let Some((job, why)) = why else {
+            failure.say("srun", printer);
+            return None;
+        };
+        if !announced {
+            announced = true;
+            printer.say(&disabled(job, &why));
+        }
+        if let Some(signal) = pause_for(UNREACHED_PAUSE, signals) {
+            say_cancelled(job, signal, printer);
+            return None;
+        }
+    }
+}
+
+fn disabled(job: JobId, why: &str) -> String {
+    format!("srun: Job {job} step creation temporarily disabled, retrying ({why})")
+}
+
+fn say_cancelled(job: JobId, signal: i32, printer: &Printer) {
+    printer.say(&format!(
+        "srun: Cancelled pending job step with signal {signal}"
+    ));
+    printer.say(&format!("srun: error: Unable to create step for job {job}"));
+}
+
 /// Asks for the step, where it is not `made`, until it is there, or can't be; `None` was said.
 fn create(
     call: &StepCall,
@@ -213,13 +264,13 @@ fn create(
                 }
                 return Some(record);
             }
-            // What a full disk refuses for a while is no failure of the step.
-            Err(CallError::Refused(refusal @ (Refusal::Busy | Refusal::Store { .. })))
-                if !outage.is_too_long(&refusal, Instant::now()) =>
-            {
-                let why = match refusal {
-                    Refusal::Store { .. } => refusal.to_string(),
-                    _ => "Requested nodes are busy".to_owned(),
+            Err(error) => {
+                if matches!(error, CallError::Connect(_)) {
+                    pause = UNREACHED_PAUSE;
+                }
+                let Some(why) = outage.passing(&error, Instant::now()) else {
+                    refuse(&error, job, printer);
+                    return None;
                 };
                 if call.immediate.is_some_and(|most| begun.elapsed() >= most) {
                     printer.say(&format!(
@@ -230,22 +281,13 @@ fn create(
                 if call.immediate.is_none() && !announced && begun.elapsed() >= SILENT {
                     announced = true;
                     if !call.quiet {
-                        printer.say(&format!(
-                            "srun: Job {job} step creation temporarily disabled, retrying ({why})"
-                        ));
+                        printer.say(&disabled(job, &why));
                     }
                 }
             }
-            Err(error) => {
-                refuse(&error, job, printer);
-                return None;
-            }
         }
         if let Some(signal) = pause_for(pause, signals) {
-            printer.say(&format!(
-                "srun: Cancelled pending job step with signal {signal}"
-            ));
-            printer.say(&format!("srun: error: Unable to create step for job {job}"));
+            say_cancelled(job, signal, printer);
             return None;
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
