@@ -154,6 +154,12 @@ pub fn of_engine(places: &Places, engine: &str) -> Option<Result<ClusterText, Fa
     }))
 }
 
+/// Whether the file of such an engine is one that somebody wrote, and not of `--nodes` or one that ships.
+pub(crate) fn has_written(places: &Places, engine: &str) -> bool {
+    let folder = EngineFolder::new(engine_dir(places, engine));
+    folder.cluster_origin().exists()
+}
+
 /// What such an engine goes by once `scontrol` or `sacctmgr` changed it: the same document with those changes. None
 /// where nothing was changed.
 pub(crate) fn changed_of_engine(

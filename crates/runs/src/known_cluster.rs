@@ -75,7 +75,12 @@ impl KnownCluster {
         let mut known = match cluster_files::changed_of_engine(places, name) {
             Some(text) => {
                 let file = text?.parse()?;
-                let differences = changed(&written, &file);
+                // Where nobody wrote one, there is no file that it could differ from.
+                let differences = if cluster_files::has_written(places, name) {
+                    changed(&written, &file)
+                } else {
+                    Vec::new()
+                };
                 KnownCluster { file, differences }
             }
             None => KnownCluster {

@@ -132,3 +132,20 @@ fn a_changed_engine_is_judged_as_it_is_now() {
     assert!(plan.contains(elsewhere), "{plan}");
     stop();
 }
+
+/// It was noted of each account that a person made there.
+#[test]
+fn an_engine_of_alike_nodes_differs_from_no_file() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "rig", "--nodes", "2"])
+        .success();
+    for words in [&["add", "account", "chem"][..], &["add", "qos", "long"]] {
+        let mut command = env.command(&["slurm", "sacctmgr", "-i"]);
+        let done = command.args(words).env("TRAINYARD_ENGINE", "rig").output();
+        let done = done.unwrap();
+        assert!(done.status.success(), "{words:?}: {done:?}");
+    }
+    let plan = said(&env.yard(&["plan", "--on", "rig", "--", "true"]).code(0));
+    assert!(!plan.contains("cluster file has it"), "{plan}");
+    env.yard(&["engine", "stop", "rig"]).success();
+}

@@ -110,7 +110,10 @@ fn qos_changed(file: &ClusterFile, now: &ClusterFile, found: &mut Vec<Difference
             reported,
         }));
     }
-    existence("account", &file.accounts, &now.accounts, found);
+    // A file without any says nothing of them.
+    if !file.accounts.is_empty() {
+        existence("account", &file.accounts, &now.accounts, found);
+    }
 }
 
 fn existence<T>(what: &str, own: &[Named<T>], theirs: &[Named<T>], found: &mut Vec<Difference>) {
@@ -173,6 +176,7 @@ mod tests {
                 partition old: MaxTime: UNLIMITED in the file, 00:30:00 reported
                 QOS long: not there in the file, there reported"#]],
         );
+        check(&format!("{FILE}[account.chem]\n"), expect![""]);
         let with_qos = |wall: &str| file(&format!("{FILE}[qos.long]\n{wall}[qos.test]\n"));
         let found = changed(
             &with_qos("max_wall = \"9:00:00\"\n"),
