@@ -170,6 +170,34 @@ fn a_step_that_finds_no_room_is_asked_for_again() {
     wait_until("it has run", || said().contains("\nthrough\n"));
 }
 
+/// It failed at once, where one that the living engine refuses waits.
+#[test]
+fn a_step_is_asked_for_again_while_the_next_engine_can_not_open_its_store() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let engine = start_engine(&env);
+    let script =
+        "#!/bin/sh\ntouch begun\nwhile [ ! -e killed ]; do sleep 0.05; done\nsrun echo through\n";
+    env.write("steps.sh", script);
+    env.slurm("sbatch", &["-o", "said", "steps.sh"]).success();
+    wait_until("it runs", || env.work().join("begun").exists());
+    let hosts = children(&env.trainyard_home().join("state"));
+    let log = hosts[0].join("main/store.sqlite-wal");
+    let aside = env.root().join("store.sqlite-wal");
+    fs::rename(&log, &aside).expect("it is there");
+    // No store is opened with a folder for its log.
+    fs::create_dir(&log).expect("its name is free");
+    let mut kill = env.program("kill", &["-9", &engine]);
+    assert!(kill.status().expect("it is installed").success());
+    env.write("killed", "");
+    let said = || fs::read_to_string(env.work().join("said")).unwrap_or_default();
+    wait_until("it says why it waits", || {
+        said().contains("step creation temporarily disabled, retrying (engine in")
+    });
+    fs::remove_dir(&log).expect("it is empty");
+    fs::rename(&aside, &log).expect("its name is free");
+    wait_until("it has run", || said().contains("\nthrough\n"));
+}
+
 /// It had lasted until there was room, and its account was charged for that.
 #[test]
 fn a_job_that_ends_on_a_full_disk_ended_when_its_script_did() {
