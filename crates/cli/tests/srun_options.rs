@@ -343,7 +343,7 @@ fn a_step_that_lost_a_process_for_memory_is_out_of_memory() {
     // What still runs after another task is none of its tasks.
     let text = "#!/bin/sh\n: > ended$SLURM_PROCID\nuntil [ -e ended1 ]; do sleep 0.1; done\n";
     let epilog = env.write("epilog", text);
-    fs::set_permissions(&epilog, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&epilog, fs::Permissions::from_mode(0o755)).expect("a file of this test");
     let epilog = format!("--task-epilog={}", epilog.display());
     let task = "[ $SLURM_PROCID = 0 ] || tail /dev/zero; until [ $SLURM_PROCID = 0 -o -e ended0 ]; do sleep 0.1; done";
     let args = ["-n2", "--mem=40M", &epilog, "sh", "-c", task];
