@@ -154,7 +154,7 @@ pub fn of_engine(places: &Places, engine: &str) -> Option<Result<ClusterText, Fa
     }))
 }
 
-/// Whether the file of such an engine is one that somebody wrote, and not of `--nodes` or one that ships.
+/// Whether the file of such an engine is written by a person, and not of `--nodes` or one that ships.
 pub(crate) fn has_written(places: &Places, engine: &str) -> bool {
     let folder = EngineFolder::new(engine_dir(places, engine));
     folder.cluster_origin().exists()

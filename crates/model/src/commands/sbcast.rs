@@ -172,7 +172,7 @@ fn wrong_compression(text: &str) -> Option<String> {
     })
 }
 
-/// What is said of a size of blocks that is none: digits, and behind them nothing, or what begins with `k` or `m`.
+/// What is said of a size of blocks that can not be one: one has digits, and behind them nothing, or what begins with `k` or `m`.
 fn wrong_size(text: &str) -> Option<String> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').unwrap_or(text);
