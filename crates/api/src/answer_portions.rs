@@ -3,7 +3,7 @@
 use crate::frame::append_frame;
 use crate::job_reports::{HistorySlice, JobSlice};
 use crate::{Answer, Call};
-use model::JobId;
+use model::{JobHistory, JobId};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -51,34 +51,25 @@ impl WholeCall {
     ) -> io::Result<Option<Call>> {
         let rest = match answer {
             Answer::Jobs { jobs, rest_after } => {
-                let id = |jobs: &[model::JobRecord]| jobs.last().map(|job| job.id);
+                let portion = |jobs, rest_after| Portion::Jobs {
+                    jobs: JobSlice(jobs),
+                    rest_after,
+                };
                 in_portions(
                     stream,
                     frames,
-                    &jobs.0,
-                    *rest_after,
-                    id,
-                    |jobs, rest_after| {
-                        let jobs = JobSlice(jobs);
-                        Portion::Jobs { jobs, rest_after }
-                    },
-                )?;
-                *rest_after
+                    (&jobs.0, *rest_after),
+                    |job| job.id,
+                    portion,
+                )?
             }
             Answer::Histories { jobs, rest_after } => {
-                let id = |jobs: &[model::JobHistory]| jobs.last().map(|history| history.job.id);
-                in_portions(
-                    stream,
-                    frames,
-                    &jobs.0,
-                    *rest_after,
-                    id,
-                    |jobs, rest_after| {
-                        let jobs = HistorySlice(jobs);
-                        Portion::Histories { jobs, rest_after }
-                    },
-                )?;
-                *rest_after
+                let portion = |jobs, rest_after| Portion::Histories {
+                    jobs: HistorySlice(jobs),
+                    rest_after,
+                };
+                let id = |history: &JobHistory| history.job.id;
+                in_portions(stream, frames, (&jobs.0, *rest_after), id, portion)?
             }
             refused => {
                 append_frame(frames, refused)?;
@@ -97,23 +88,27 @@ impl WholeCall {
     }
 }
 
+/// Writes jobs and after which one the rest begins, of which the last portion tells; says it.
 fn in_portions<'a, T>(
     stream: &mut impl Write,
     frames: &mut Vec<u8>,
-    mut jobs: &'a [T],
-    rest_after: Option<JobId>,
-    last_id: impl Fn(&[T]) -> Option<JobId>,
+    (mut jobs, rest_after): (&'a [T], Option<JobId>),
+    id: impl Fn(&T) -> JobId,
     portion: impl Fn(&'a [T], Option<JobId>) -> Portion<'a>,
-) -> io::Result<()> {
+) -> io::Result<Option<JobId>> {
     loop {
         let (first, rest) = jobs.split_at(jobs.len().min(PORTION));
         let is_last = rest.is_empty();
-        let after = if is_last { rest_after } else { last_id(first) };
+        let after = if is_last {
+            rest_after
+        } else {
+            first.last().map(&id)
+        };
         append_frame(frames, &portion(first, after))?;
         stream.write_all(frames)?;
         frames.clear();
         if is_last {
-            return Ok(());
+            return Ok(rest_after);
         }
         jobs = rest;
     }
@@ -125,7 +120,7 @@ mod tests {
     use super::*;
     use crate::read_answer::read_answer;
     use crate::{HistoryReports, JobFilter, JobReports};
-    use model::{JobHistory, JobRecord, JobRecordChange, JobStanding};
+    use model::{JobRecord, JobRecordChange, JobStanding};
 
     fn jobs(count: usize) -> Vec<JobRecord> {
         let text = r#"{"id":1,"is":{"pending":{"reason":"none"}},"at":7}"#;
