@@ -41,8 +41,8 @@ pub struct Printer {
     muted: Cell<bool>,
 }
 
-/// What is written at once of a long value.
-const PORTION: usize = 64 << 10;
+/// Bytes that are written at once of what is long.
+pub const PORTION: usize = 64 << 10;
 
 /// A printer's data, as a file.
 struct Data<'a>(&'a Printer);

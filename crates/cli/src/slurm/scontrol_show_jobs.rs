@@ -4,16 +4,13 @@ use super::connection::{CommandError, connect_to_look, view_facts};
 use super::scontrol_change_jobs::say_unless;
 use super::scontrol_show::step_text;
 use super::step_ends::{StepEnds, step_ends};
-use crate::printer::Printer;
+use crate::printer::{PORTION, Printer};
 use api::{Client, JobFilter};
 use model::scontrol::{ScontrolArgs, ScontrolJob};
 use model::{
     ArrayTaskInfo, JobId, JobInfo, JobRecord, JobStateName, ShowStyle, StepRecord, StepState,
     Timestamp, ViewFacts, node_list, padded_elapsed_text, show_job,
 };
-
-/// What is written at once of many jobs.
-const PORTION: usize = 64 << 10;
 
 /// The job or the element that is named, or all jobs.
 pub fn show_jobs(
