@@ -1,6 +1,6 @@
 //! What `--json` says of jobs and nodes, value by value as a real Slurm's (`json/record.py`).
 
-use crate::replay::Twin;
+use crate::twin::Twin;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

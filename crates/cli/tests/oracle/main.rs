@@ -11,11 +11,13 @@ mod json_values;
 mod lines;
 mod ours;
 mod own_answers;
+mod parts;
 mod real;
 #[path = "../../../model/tests/recorded/mod.rs"]
 mod recorded_lines;
 mod replay;
 mod transcript;
+mod twin;
 
 use resources::{Defaults, Demand, LargestNode, recorded};
 use std::path::Path;
